@@ -1,0 +1,41 @@
+"""What graphsoft raises and warns, in one place."""
+
+from __future__ import annotations
+
+__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError"]
+
+
+class GraphsoftError(Exception):
+    """Base of every error that graphsoft raises on purpose."""
+
+
+class InputError(GraphsoftError, ValueError):
+    """An argument cannot be used as it is.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name as the caller wrote it.
+    problem : str
+        What is wrong, with the offending value and where it stands.
+    remedy : str
+        What to do about it.
+
+    Examples
+    --------
+    >>> print(InputError("levels", "got [10, 20], but 20 does not fall below 10", "list falling sizes"))
+    levels: got [10, 20], but 20 does not fall below 10. Remedy: list falling sizes.
+    """
+
+    def __init__(self, argument: str, problem: str, remedy: str) -> None:
+        super().__init__(argument, problem, remedy)
+        self.argument = argument
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.argument}: {self.problem}. Remedy: {self.remedy}."
+
+
+class GraphsoftWarning(UserWarning):
+    """Something was done that the caller may not expect; the result is still right."""

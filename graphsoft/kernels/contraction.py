@@ -1,0 +1,91 @@
+"""Loops of the contraction: whom to merge with, and the graph after merging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphsoft.kernels import kernel
+
+__all__ = ["best_partners", "contract", "match"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@kernel
+def best_partners(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    inverse_degree: Array,
+    start: int,
+    stop: int,
+    partners: Array,
+    scores: Array,
+) -> None:
+    """Find for the rows `start:stop` the neighbour with the largest ``w_ij / (d_i d_j)``; -1 where there is none."""
+    for i in range(start, stop):
+        best, score = -1, 0.0
+        for edge in range(indptr[i], indptr[i + 1]):
+            j = indices[edge]
+            value = weights[edge] * inverse_degree[j]
+            if j != i and (value > score or (value == score and j < best)):
+                best, score = j, value
+        partners[i] = best
+        scores[i] = score * inverse_degree[i]
+
+
+@kernel
+def match(partners: Array, order: Array, most: int, leaders: Array) -> int:
+    """Pair nodes with their best partners in the given order, each at most once; returns the number of pairs.
+
+    ``leaders[i]`` must come in as i; the higher node of a pair gets the lower one for its leader.
+    """
+    taken = np.zeros(partners.shape[0], dtype=np.bool_)
+    pairs = 0
+    for i in order:
+        j = partners[i]
+        if pairs == most:
+            break
+        if j < 0 or taken[i] or taken[j]:
+            continue
+        taken[i] = taken[j] = True
+        leaders[max(i, j)] = min(i, j)
+        pairs += 1
+    return pairs
+
+
+@kernel
+def contract(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    member_ptr: Array,
+    members: Array,
+    group: Array,
+    groups: int,
+    start: int,
+    stop: int,
+    out_ptr: Array,
+    out_indices: Array,
+    out_weights: Array,
+) -> int:
+    """Sum the rows of each group's members, and their columns by group, for the groups `start:stop`."""
+    place = np.full(groups, -1, dtype=np.int64)
+    filled = 0
+    for row in range(start, stop):
+        first = filled
+        for at in range(member_ptr[row], member_ptr[row + 1]):
+            i = members[at]
+            for edge in range(indptr[i], indptr[i + 1]):
+                column = group[indices[edge]]
+                if place[column] < first:
+                    place[column] = filled
+                    out_indices[filled] = column
+                    out_weights[filled] = weights[edge]
+                    filled += 1
+                else:
+                    out_weights[place[column]] += weights[edge]
+        out_ptr[row - start + 1] = filled
+    return filled

@@ -1,0 +1,445 @@
+"""From data to a tree of soft clusters: the loop over levels, and its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import integer
+from graphsoft.coarsening import contracted, inverse_or_zero
+from graphsoft.errors import InputError
+from graphsoft.export import tree_to_json
+from graphsoft.graph import Graph, as_graph
+from graphsoft.methods import Relation, method_named
+from graphsoft.methods.relation import assess, polish as polish_level
+from graphsoft.tree import Tree, build_tree
+
+__all__ = ["Hierarchy", "Level", "LevelReport", "Report", "hierarchy"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Progress = Callable[[str, int, int], None]
+
+# A parent with a smaller probability is not kept.
+LEAST_PARENT = 0.01
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Level:
+    """One level of a hierarchy: n points in m clusters.
+
+    Attributes
+    ----------
+    memberships : csr_array of shape (n, m)
+        ``p(cluster | point)``; every row sums to one. On every level but the finest it is the product of the
+        memberships below and their `parents` (the chain rule).
+    parents : csr_array of shape (m, m_above) or None
+        ``p(parent | cluster)``; every row sums to one. None on the top level.
+    mass : ndarray of shape (m,)
+        Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
+    graph : csr_array of shape (m, m)
+        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`.
+    """
+
+    memberships: sp.csr_array
+    parents: sp.csr_array | None
+    mass: Array
+    graph: sp.csr_array
+
+    def __repr__(self) -> str:
+        points, clusters = self.memberships.shape
+        return f"Level({points} points in {clusters} clusters)"
+
+    @cached_property
+    def labels(self) -> Array:
+        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
+        rows, top = self._rows, self.memberships.max(axis=1).toarray().ravel()
+        best = np.flatnonzero(self.memberships.data == top[rows])
+        labels = np.full(len(top), self.memberships.shape[1], dtype=np.int32)
+        np.minimum.at(labels, rows[best], self.memberships.indices[best].astype(np.int32))
+        return _frozen(labels)
+
+    @cached_property
+    def entropy(self) -> Array:
+        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
+        share = self.memberships.data
+        bits = np.bincount(self._rows, -share * np.log(share), minlength=self.memberships.shape[0])
+        return _frozen(np.maximum(bits, 0.0))
+
+    @property
+    def _rows(self) -> Array:
+        return np.repeat(np.arange(self.memberships.shape[0]), np.diff(self.memberships.indptr))
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """How one level was found.
+
+    Attributes
+    ----------
+    clusters : int
+    sweeps : int
+        Passes over a graph, on all scales.
+    trace : tuple of float
+        Log-likelihood before each of the last sweeps: of the graph that the level was fitted to, or, for a
+        polished level, of the blend that polishing raises.
+    log_likelihood : float
+        Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+    kkt_gap : float
+        The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
+        level alone.
+    status : str
+        What happened, in words.
+    seconds : float
+    """
+
+    clusters: int
+    sweeps: int
+    trace: tuple[float, ...]
+    log_likelihood: float
+    kkt_gap: float
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `hierarchy` did; ``print(h.report)`` shows it as text.
+
+    Attributes
+    ----------
+    nodes, edges, components : int
+        Of the graph that was clustered.
+    notes : tuple of str
+        What was done to the input, and what to know about the graph.
+    levels : tuple of LevelReport
+        Finest first.
+    seconds : dict
+        Wall-clock seconds of each stage.
+    """
+
+    nodes: int
+    edges: int
+    components: int
+    notes: tuple[str, ...]
+    levels: tuple[LevelReport, ...]
+    seconds: dict[str, float]
+
+    def __str__(self) -> str:
+        lines = [f"{self.nodes} nodes, {self.edges} edges, {self.components} components"]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [
+            f"{level.clusters} clusters: {level.status} in {level.seconds:.2f} s; log-likelihood "
+            f"{level.log_likelihood:.6g}, KKT gap {level.kkt_gap:.2g}"
+            for level in self.levels
+        ]
+        lines.append(", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items()))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy(Sequence[Level]):
+    """Levels of soft clusters, finest first: ``h[0]`` is the finest, ``h[-1]`` the coarsest.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+    graph : Graph
+        The graph of the points.
+    report : Report
+        What was done.
+    """
+
+    levels: tuple[Level, ...]
+    graph: Graph
+    report: Report
+
+    @overload
+    def __getitem__(self, index: int) -> Level: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
+    def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
+        return self.levels[index]
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self.levels)
+
+    def __repr__(self) -> str:
+        sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
+        return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
+
+    @property
+    def nodes(self) -> Sequence[Any]:
+        """The names of the points in row order: those of a networkx input, else ``range(n)``."""
+        return self.graph.nodes
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Every cluster of every level under its likeliest parent."""
+        sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
+        parents = [level.parents for level in self.levels if level.parents is not None]
+        return build_tree(parents, [level.mass for level in self.levels], sizes)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
+        """Write the tree in the shape of d3-hierarchy.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Written whole or not at all; without it the text is returned.
+
+        Returns
+        -------
+        str or None
+            ``name, id, level, mass, size, children``, and ``parents`` with every parent's probability.
+        """
+        return tree_to_json(self.tree, path)
+
+
+def hierarchy(
+    X: Any,
+    levels: int | Sequence[int],
+    *,
+    n_neighbors: int = 10,
+    metric: str = "euclidean",
+    weights: str = "local-scaling",
+    affinity: str = "auto",
+    method: str | Relation = "relation",
+    polish: bool = True,
+    rng: Any = None,
+    progress: Progress | None = None,
+) -> Hierarchy:
+    """Find a hierarchy of soft clusters.
+
+    Parameters
+    ----------
+    X : array_like, data frame, sparse matrix, networkx graph or Graph
+        Points with features, or a graph; see :func:`graphsoft.as_graph`.
+    levels : int or sequence of int
+        How many clusters each level has, falling; at most as many as points.
+    n_neighbors, metric, weights, affinity
+        How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`.
+    method : str or settings
+        How a graph is factorized: ``"relation"``, or its settings, as ``Relation(support="dense")``.
+    polish : bool
+        Refine every level on the graph of the points. Without it each level only factorizes the cluster graph
+        below it, as the method was published.
+    rng : None, int, or numpy Generator
+        Seed of the approximate neighbour search; nothing else is random. None gives the same answer every
+        time.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    Hierarchy
+
+    Raises
+    ------
+    InputError
+        For an argument that cannot be used, before any long work.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import graphsoft
+    >>> h = graphsoft.hierarchy(nx.karate_club_graph(), levels=[8, 2])
+    >>> h
+    Hierarchy(34 points: 8 -> 2 clusters)
+    >>> h[-1].labels[:8].tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0]
+    """
+    sizes = _falling_sizes(levels, _rows(X))
+    settings = method_named(method)
+    if not isinstance(polish, bool | np.bool_):
+        raise InputError("polish", f"got {polish!r}", "use True or False")
+    began = time.perf_counter()
+    graph = as_graph(
+        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights,
+        progress=progress,
+    )
+    sizes = _falling_sizes(sizes, len(graph))
+    ready = time.perf_counter()
+    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= sizes[0] else None
+    # identical points are one node until the end, so that they get identical memberships
+    work = graph if tied is None else contracted(graph, tied, int(tied.max()) + 1)
+    found, reports = _fit_levels(work, sizes, settings, bool(polish), progress)
+    done = time.perf_counter()
+    if tied is not None:
+        found = [_Fitted(each.memberships[tied], each.graph, each.parents) for each in found]
+    report = Report(
+        nodes=len(graph),
+        edges=(graph.adjacency.nnz + int(np.count_nonzero(graph.adjacency.diagonal()))) // 2,
+        components=int(graph.components.max()) + 1,
+        notes=graph.notes + _notes(graph, sizes),
+        levels=tuple(reports),
+        seconds={"graph": ready - began, "levels": done - ready},
+    )
+    return Hierarchy(tuple(_level(graph, each) for each in found), graph, report)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A level as the loop knows it."""
+
+    memberships: sp.csr_array
+    graph: Graph
+    parents: sp.csr_array | None = None
+
+
+def _fit_levels(
+    graph: Graph, sizes: list[int], method: Relation, polish: bool, progress: Progress | None
+) -> tuple[list[_Fitted], list[LevelReport]]:
+    climb = _climb_polished if polish else _climb_published
+    return climb(graph, sizes, method, progress)
+
+
+def _climb_published(
+    graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
+) -> tuple[list[_Fitted], list[LevelReport]]:
+    """Factorize the points' graph, then the cluster graph, then its cluster graph (seed: equations 5 and 6)."""
+    levels: list[_Fitted] = []
+    reports = []
+    below, chained = graph, None
+    for size in sizes:
+        began = time.perf_counter()
+        found = method.factorize(below, size, progress)
+        if levels:
+            levels[-1] = _Fitted(levels[-1].memberships, below, found.memberships)
+        chained = found.memberships if chained is None else chained @ found.memberships
+        below = _cluster_graph(found.memberships, below.degrees)
+        levels.append(_Fitted(chained, below))
+        status = f"factorized by {found.sweeps} sweeps"
+        reports.append(_report(graph, chained, found.sweeps, found.trace, status, began))
+    return levels, reports
+
+
+def _climb_polished(
+    graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
+) -> tuple[list[_Fitted], list[LevelReport]]:
+    """Group the clusters of each level, and refine on the points' graph before climbing further."""
+    began = time.perf_counter()
+    first = method.factorize(graph, sizes[0], progress)
+    memberships, runs, groups = first.memberships, [(first.sweeps, first.trace, began)], []
+    upper: sp.csr_array | None = None
+    for size in sizes[1:]:
+        began = time.perf_counter()
+        at = memberships if upper is None else memberships @ upper
+        groups.append(method.start(_cluster_graph(at, graph.degrees), size, progress))
+        upper = groups[-1] if upper is None else upper @ groups[-1]
+        memberships, trace = polish_level(graph, memberships, upper, progress=progress)
+        runs.append((len(trace), trace, began))
+    levels = []
+    for group in [*groups, None]:
+        clusters = _cluster_graph(memberships, graph.degrees)
+        parents = None if group is None else _lazy_parents(clusters, group)
+        levels.append(_Fitted(memberships, clusters, parents))
+        memberships = memberships if parents is None else memberships @ parents
+    reports = []
+    for number, (level, (sweeps, trace, start)) in enumerate(zip(levels, runs, strict=True)):
+        done = "factorized" if number == 0 else "grouped and polished"
+        reports.append(_report(graph, level.memberships, sweeps, trace, f"{done} by {sweeps} sweeps", start))
+    return levels, reports
+
+
+def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
+    """``W = B^T D^-1 B`` with ``B = D memberships``: how often a walk goes from cluster to cluster by one node."""
+    weighted = sp.csr_array(
+        (memberships.data * np.repeat(degrees, np.diff(memberships.indptr)), memberships.indices, memberships.indptr),
+        shape=memberships.shape,
+    )
+    product = (memberships.T.tocsr() @ weighted).tocsr()
+    symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
+    symmetric.sort_indices()
+    symmetric.eliminate_zeros()
+    return Graph(symmetric, range(symmetric.shape[0]))
+
+
+def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
+    """``p(parent | cluster)``: the group that a walk on the cluster graph is in after it stayed or took one step.
+
+    Half the probability stays with the cluster's own group, so that a cluster's likeliest parent is the one it
+    was put in unless it is tied much more strongly to another.
+    """
+    step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
+    lazy = ((step + group) * 0.5).tocsr()
+    lazy.data[lazy.data < LEAST_PARENT] = 0.0
+    lazy.eliminate_zeros()
+    lazy.sort_indices()
+    return _rows_to_one(lazy)
+
+
+def _rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    data = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _report(
+    graph: Graph, memberships: sp.csr_array, sweeps: int, trace: tuple[float, ...], status: str, began: float
+) -> LevelReport:
+    fit = assess(graph, memberships)
+    seconds = time.perf_counter() - began
+    return LevelReport(
+        memberships.shape[1], sweeps, trace, fit.log_likelihood, fit.gap, status, seconds
+    )
+
+
+def _level(graph: Graph, fitted: _Fitted) -> Level:
+    memberships = _rows_to_one(fitted.memberships)
+    memberships.sort_indices()
+    mass = np.asarray(memberships.T @ graph.degrees)
+    for matrix in (memberships, fitted.parents, fitted.graph.adjacency):
+        if matrix is not None:
+            for buffer in (matrix.data, matrix.indices, matrix.indptr):
+                buffer.flags.writeable = False
+    return Level(memberships, fitted.parents, _frozen(mass), fitted.graph.adjacency)
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def _falling_sizes(levels: Any, points: int | None) -> list[int]:
+    """Check the sizes of the levels, as far as it can be done before the graph is there."""
+    given = levels if isinstance(levels, Iterable) and not isinstance(levels, str | bytes) else [levels]
+    sizes = [integer("levels", size, 1) for size in given]
+    if not sizes:
+        raise InputError("levels", "is empty", "name at least one size, as levels=[100, 20, 10]")
+    for finer, coarser in pairwise(sizes):
+        if coarser >= finer:
+            problem = f"got {sizes}, where {coarser} does not fall below {finer}"
+            raise InputError("levels", problem, "list falling sizes, as levels=[100, 20, 10]")
+    if points is not None and sizes[0] > points:
+        problem = f"the finest level has {sizes[0]} clusters, but there are {points} points"
+        raise InputError("levels", problem, f"begin with at most {points}")
+    return sizes
+
+
+def _rows(X: Any) -> int | None:
+    """Count the points of an input that has not been checked yet, if it tells."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    return len(X) if hasattr(X, "__len__") else None
+
+
+def _notes(graph: Graph, sizes: list[int]) -> tuple[str, ...]:
+    components = int(graph.components.max()) + 1
+    if components <= sizes[-1]:
+        return ()
+    return (
+        f"{components} components are more than the {sizes[-1]} clusters of the top level: "
+        "some clusters hold several",
+    )

@@ -1,0 +1,328 @@
+"""Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence.
+
+At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows with a
+support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one sweep
+that looks at every cluster its neighbours hold and takes in those that would raise the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.coarsening import LOAD, coarsen, inverse_or_zero, joined, strays
+from graphsoft.errors import InputError
+from graphsoft.graph import Graph
+from graphsoft.kernels.factorize import dense_sweep, gains, mix_gains, reach, reweight
+from graphsoft.parallel import map_pieces, pieces_by_load
+
+__all__ = ["Factorization", "Fit", "Relation", "assess", "polish"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Progress = Callable[[str, int, int], None]
+
+# A cluster enters a node's support with at most this share; sweeps raise or drop it.
+SEED = 0.05
+# A share below this is dropped.
+LEAST = 1e-4
+# An edge whose ends share no cluster counts as if the model gave it this part of what chance would give.
+UNEXPLAINED = 1e-3
+# How much the level being polished counts against the finest one, which carries the memberships.
+UPPER_WEIGHT = 0.8
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well memberships explain a graph.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+    gap : float
+        The largest gain above one of a cluster that a node does not hold: 0 at an optimum.
+    """
+
+    log_likelihood: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """Memberships of a graph's nodes, and how they were found.
+
+    Attributes
+    ----------
+    memberships : csr_array of shape (n, m)
+        ``p(cluster | node)``; every row sums to one.
+    trace : tuple of float
+        Log-likelihood before each sweep on the graph itself, in order.
+    sweeps : int
+        Sweeps on all scales together.
+    """
+
+    memberships: sp.csr_array
+    trace: tuple[float, ...]
+    sweeps: int
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Settings of relation factorization under the Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    support : {"adaptive", "dense"}
+        ``adaptive`` keeps for every node the clusters it may belong to, in time and memory that do not depend
+        on m; ``dense`` keeps all m, the reference for small m.
+    rounds : int
+        Times the support is widened, on the graph itself; on the coarser scales before it once.
+    sweeps : int
+        Sweeps after each widening.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> found = Relation().factorize(as_graph(nx.barbell_graph(5, 0)), 2)
+    >>> found.memberships.argmax(axis=1).ravel().tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    support: str = "adaptive"
+    rounds: int = 3
+    sweeps: int = 3
+
+    name = "relation"
+
+    def __post_init__(self) -> None:
+        if self.support not in ("adaptive", "dense"):
+            raise InputError("support", f"got {self.support!r}", "use 'adaptive' or 'dense'")
+        for argument in ("rounds", "sweeps"):
+            value = getattr(self, argument)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+                raise InputError(argument, f"got {value!r}", "use a whole number of at least 0")
+
+    def start(self, graph: Graph, count: int, progress: Progress | None = None) -> sp.csr_array:
+        """Group the nodes by contraction alone: memberships with one entry in each row."""
+        return _beside_strays(graph, count, partial(_contract_only, progress=progress))
+
+    def factorize(self, graph: Graph, count: int, progress: Progress | None = None) -> Factorization:
+        """Factorize `graph` into `count` clusters, from the coarsest scale of a contraction to the graph itself."""
+        log = _Log(progress=progress)
+        memberships = _beside_strays(graph, count, partial(self._through_scales, log=log))
+        return Factorization(memberships, tuple(log.trace), log.sweeps)
+
+    def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
+        scales = coarsen(graph, count, log.progress)
+        graphs = [graph, *(scale.graph for scale in scales)]
+        memberships = sp.eye_array(len(graphs[-1]), count, format="csr")
+        for level in range(len(scales) - 1, -1, -1):
+            memberships = memberships[scales[level].group]
+            if level == 0:
+                log.trace.clear()  # what is reported is the graph itself
+            memberships = self._fit(graphs[level], memberships, log, self.rounds if level == 0 else 1)
+        return memberships
+
+    def _fit(self, graph: Graph, memberships: sp.csr_array, log: _Log, rounds: int) -> sp.csr_array:
+        if self.support == "dense":
+            return _dense_sweeps(graph, memberships, rounds * (self.sweeps + 1), log)
+        for _ in range(rounds):
+            for sweep in range(self.sweeps + 1):
+                found = _gains(graph, memberships, spread=sweep == 0)
+                memberships = _reweighted(memberships, found.matrix)
+                log.count(found.log_likelihood)
+        return memberships
+
+
+@dataclass
+class _Log:
+    """What happened so far; the one mutable thing in a factorization."""
+
+    trace: list[float] = field(default_factory=list)
+    sweeps: int = 0
+    progress: Progress | None = None
+
+    def count(self, log_likelihood: float) -> None:
+        self.trace.append(log_likelihood)
+        self.sweeps += 1
+
+
+@dataclass(frozen=True)
+class _Gains:
+    """Gains of the clusters that nodes hold (first in each row) or could take in."""
+
+    matrix: sp.csr_array
+    log_likelihood: float
+
+
+def polish(
+    graph: Graph,
+    memberships: sp.csr_array,
+    parents: sp.csr_array,
+    rounds: int = 2,
+    sweeps: int = 5,
+    progress: Progress | None = None,
+) -> tuple[sp.csr_array, tuple[float, ...]]:
+    """Refine the finest memberships so that an upper level explains the graph of the points better.
+
+    The likelihoods of the finest level and of the upper one, ``memberships @ parents``, rise together: each
+    cluster's gain is blended with the mean gain of its parents, so the chain rule holds by construction.
+
+    Parameters
+    ----------
+    graph : Graph
+        The points.
+    memberships : csr_array of shape (n, m_0)
+    parents : csr_array of shape (m_0, m)
+        ``p(upper cluster | finest cluster)``.
+
+    Returns
+    -------
+    csr_array of shape (n, m_0)
+    tuple of float
+        The blended log-likelihood before each sweep.
+    """
+    trace = []
+    for done in range(rounds * (sweeps + 1)):
+        spread = done % (sweeps + 1) == 0
+        lower = _gains(graph, memberships, spread)
+        upper = _gains(graph, memberships @ parents, spread)
+        blended = _blended(lower.matrix, upper.matrix, parents)
+        memberships = _reweighted(memberships, blended)
+        trace.append((1 - UPPER_WEIGHT) * lower.log_likelihood + UPPER_WEIGHT * upper.log_likelihood)
+        if progress is not None:
+            progress("polishing", done + 1, rounds * (sweeps + 1))
+    return memberships, tuple(trace)
+
+
+def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
+    """Compute log-likelihood and optimality gap of any memberships."""
+    found = _gains(graph, memberships, spread=True)
+    gain = found.matrix
+    held = np.diff(memberships.indptr)
+    position = np.arange(gain.nnz) - np.repeat(gain.indptr[:-1], np.diff(gain.indptr))
+    outside = position >= np.repeat(held, np.diff(gain.indptr))
+    gap = float(np.max(gain.data[outside] - 1.0, initial=0.0))
+    return Fit(found.log_likelihood, gap)
+
+
+def _contract_only(graph: Graph, count: int, progress: Progress | None) -> sp.csr_array:
+    group = np.arange(len(graph))
+    for scale in coarsen(graph, count, progress):
+        group = scale.group[group]
+    return sp.eye_array(max(group.max() + 1, 1), count, format="csr")[group]
+
+
+def _beside_strays(
+    graph: Graph, count: int, work: Callable[[Graph, int], sp.csr_array]
+) -> sp.csr_array:
+    """Cluster all but the stray components, and put those into the heaviest cluster."""
+    stray = strays(graph, count)
+    if not stray.any():
+        return work(graph, count)
+    inside = np.flatnonzero(~stray)
+    rest = Graph(graph.adjacency[inside][:, inside], range(len(inside)))
+    memberships = work(rest, count)
+    heaviest = int(np.argmax(memberships.T @ rest.degrees))
+    group = np.full(len(graph), len(inside))
+    group[inside] = np.arange(len(inside))
+    row = sp.csr_array(([1.0], [heaviest], [0, 1]), shape=(1, count))
+    return sp.vstack([memberships, row], format="csr")[group]
+
+
+def _inverse_mass(graph: Graph, memberships: sp.csr_array) -> Array:
+    return inverse_or_zero(np.asarray(memberships.T @ graph.degrees))
+
+
+def _floor(graph: Graph) -> float:
+    total = float(graph.degrees.sum())
+    return UNEXPLAINED / total if total > 0 else 1.0
+
+
+def _gains(graph: Graph, memberships: sp.csr_array, spread: bool) -> _Gains:
+    adjacency = graph.adjacency
+    inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), _inverse_mass(graph, memberships)
+    ptr, clusters, shares = memberships.indptr, memberships.indices, memberships.data
+    count, floor = memberships.shape[1], _floor(graph)
+    likelihood = np.empty(len(graph))
+
+    def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
+        if spread:
+            room = reach(adjacency.indptr, adjacency.indices, ptr, start, stop, count)
+        else:
+            room = int(ptr[stop] - ptr[start])
+        out_ptr = np.zeros(stop - start + 1, dtype=np.int64)
+        out_clusters, out_gains = np.empty(room, dtype=np.int32), np.empty(room)
+        filled = gains(
+            adjacency.indptr, adjacency.indices, adjacency.data, inverse_degree, ptr, clusters, shares,
+            inverse_mass, floor, spread, start, stop, out_ptr, out_clusters, out_gains,
+            likelihood[start:stop],
+        )  # fmt: skip
+        return out_ptr, out_clusters[:filled].copy(), out_gains[:filled].copy()
+
+    parts = list(map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)))
+    return _Gains(joined(parts, count), float(likelihood.sum()) + _of_degrees(graph))
+
+
+def _of_degrees(graph: Graph) -> float:
+    """``sum_ij w_ij log (d_i d_j)``, the part of the log-likelihood that no membership changes."""
+    degrees = graph.degrees[graph.degrees > 0]
+    return 2.0 * float(degrees @ np.log(degrees))
+
+
+def _blended(lower: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
+    blended = np.empty(lower.nnz)
+
+    def piece(start: int, stop: int) -> None:
+        mix_gains(
+            lower.indptr, lower.indices, lower.data, upper.indptr, upper.indices, upper.data,
+            parents.indptr, parents.indices, parents.data, parents.shape[1], UPPER_WEIGHT, start, stop, blended,
+        )  # fmt: skip
+
+    for _ in map_pieces(piece, pieces_by_load(lower.indptr, LOAD)):
+        pass
+    return sp.csr_array((blended, lower.indices, lower.indptr), shape=lower.shape)
+
+
+def _reweighted(memberships: sp.csr_array, gain: sp.csr_array) -> sp.csr_array:
+    def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
+        room = int(gain.indptr[stop] - gain.indptr[start])
+        ptr = np.zeros(stop - start + 1, dtype=np.int64)
+        clusters, shares = np.empty(room, dtype=np.int32), np.empty(room)
+        filled = reweight(
+            memberships.indptr, memberships.data, gain.indptr, gain.indices, gain.data, SEED, LEAST,
+            start, stop, ptr, clusters, shares,
+        )  # fmt: skip
+        return ptr, clusters[:filled].copy(), shares[:filled].copy()
+
+    return joined(list(map_pieces(piece, pieces_by_load(gain.indptr, LOAD))), memberships.shape[1])
+
+
+def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: _Log) -> sp.csr_array:
+    adjacency = graph.adjacency
+    # a cluster at exactly zero stays there, so every one starts with a little
+    shares = (1.0 - SEED) * memberships.toarray() + SEED / memberships.shape[1]
+    inverse_degree, floor = inverse_or_zero(graph.degrees), _floor(graph)
+    likelihood, gap = np.empty(len(graph)), np.empty(len(graph))
+    for _ in range(sweeps):
+        inverse_mass = inverse_or_zero(graph.degrees @ shares)
+        out = np.empty_like(shares)
+
+        def piece(start: int, stop: int, shares: Array = shares, inverse_mass: Array = inverse_mass, out: Array = out) -> None:
+            dense_sweep(
+                adjacency.indptr, adjacency.indices, adjacency.data, inverse_degree, shares, inverse_mass,
+                floor, start, stop, out, likelihood[start:stop], gap[start:stop],
+            )  # fmt: skip
+
+        for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, LOAD // shares.shape[1]))):
+            pass
+        shares = out
+        log.count(float(likelihood.sum()) + _of_degrees(graph))
+    shares[shares < LEAST] = 0.0
+    return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))

@@ -1,0 +1,92 @@
+"""Compiled kernels over blocks of rows, on plain threads.
+
+Every kernel releases the GIL and works on the rows ``start:stop`` of one block, so ordinary threads run
+blocks side by side. That keeps three promises which numba's own parallel loops cannot: blocks end after some
+tens of milliseconds, so Ctrl-C works and progress moves; the blocks do not depend on the number of
+threads, and so neither do the bits; and no threading layer is started that could abort under concurrent calls
+or hang after a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["blocks", "map_blocks", "map_pieces", "pieces_by_load", "thread_count"]
+
+Result = TypeVar("Result")
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def thread_count() -> int:
+    """Threads to use: ``NUMBA_NUM_THREADS`` where it is set, else the processors open to this process."""
+    wanted = os.environ.get("NUMBA_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def blocks(count: int, size: int) -> list[tuple[int, int]]:
+    """Cut ``range(count)`` into consecutive pieces of ``size``.
+
+    Examples
+    --------
+    >>> blocks(5, 2)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
+    """Cut the rows of CSR pointers into consecutive pieces of about `load` entries each.
+
+    A row longer than that is a piece of its own. The pieces depend on nothing but the rows.
+
+    Examples
+    --------
+    >>> pieces_by_load(np.array([0, 2, 4, 9, 10, 11]), 4)
+    [(0, 2), (2, 3), (3, 5)]
+    """
+    rows = len(ptr) - 1
+    # every row counts one entry more, so that a long run of empty rows is cut too
+    total = ptr - ptr[0] + np.arange(rows + 1)
+    cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left") if rows else []
+    edges = np.unique(np.append(cuts, rows))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def map_blocks(work: Callable[[int, int], Result], count: int, size: int) -> Iterator[Result]:
+    """Yield ``work(start, stop)`` for every block of `size` rows of ``range(count)``; see `map_pieces`."""
+    return map_pieces(work, blocks(count, size))
+
+
+def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]) -> Iterator[Result]:
+    """Yield ``work(start, stop)`` for every piece, in order, computed on threads.
+
+    At most twice as many pieces as threads are under way at once; leaving the loop early (an error,
+    Ctrl-C) starts no further piece.
+    """
+    threads = min(thread_count(), len(pieces))
+    if threads <= 1:
+        for start, stop in pieces:
+            yield work(start, stop)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            waiting = deque(pool.submit(work, *piece) for piece in pieces[: 2 * threads])
+            for piece in pieces[2 * threads :]:
+                result = waiting.popleft().result()
+                waiting.append(pool.submit(work, *piece))
+                yield result
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,214 @@
+"""Feature rows made ready for a neighbour search: scaled without rounding, and known from their copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.kernels.neighbors import hash_rows, hash_rows_sparse
+from graphsoft.parallel import blocks
+
+__all__ = ["DIRECTIONS", "NORMS", "Points", "first_copies", "row_blocks"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DIRECTIONS = ("cosine", "correlation")  # metrics that see the direction of a row only: rows get length one
+NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
+ELEMENTS_PER_BLOCK = 1 << 20  # a pass over the rows makes temporaries of about this many numbers
+MODEST = 100  # squares and sums of numbers within 2**±MODEST stay well inside float64
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows ready for a search; made by `Points.of`.
+
+    Attributes
+    ----------
+    values : ndarray or csr_array of shape (n, d)
+        The features, multiplied by a power of two if they were extreme.
+    metric : str
+        A key of :data:`graphsoft.neighbors.METRICS`.
+    factors : ndarray of shape (n,)
+        What each row is still to be multiplied with: one over its length for directions, 0 where a row has no
+        direction, and 1 for the other metrics.
+    exponent : int
+        Distances of `values` times ``2**exponent`` are distances of the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Points.of(np.array([[3.0, 4.0], [0.0, 0.0]]), "cosine").factors.tolist()
+    [0.2, 0.0]
+    """
+
+    values: Any
+    metric: str
+    factors: Array
+    exponent: int = 0
+
+    @classmethod
+    def of(cls, values: Any, metric: str = "euclidean") -> Points:
+        """Prepare features that :mod:`graphsoft.checks` has let through."""
+        if metric in DIRECTIONS:
+            values, lengths = _lengths(_centred(values) if metric == "correlation" else values)
+            with np.errstate(divide="ignore"):
+                return cls(values, metric, np.where(lengths > 0, 1.0 / lengths, 0.0))
+        exponent = 0 if metric == "hamming" else _exponent(values, by_spread=metric in NORMS)
+        if abs(exponent) < MODEST:
+            exponent = 0
+        return cls(_times_power(values, -exponent), metric, np.ones(values.shape[0]), exponent)
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the features are stored as CSR."""
+        return bool(sp.issparse(self.values))
+
+    @property
+    def squared(self) -> bool:
+        """Whether neighbours are ranked by squared Euclidean distances of the multiplied rows."""
+        return NORMS.get(self.metric) == 2.0
+
+    def take(self, rows: Array) -> Points:
+        """Keep only these rows."""
+        return replace(self, values=self.values[rows], factors=self.factors[rows])
+
+    def multiplied(self) -> sp.csr_array:
+        """Multiply sparse rows by their factors."""
+        data = self.values.data * np.repeat(self.factors, np.diff(self.values.indptr))
+        return sp.csr_array((data, self.values.indices, self.values.indptr), shape=self.values.shape)
+
+
+def row_blocks(values: Any) -> list[tuple[int, int]]:
+    """Cut the rows into blocks for a pass over all values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_blocks(np.zeros((3, 2)))
+    [(0, 3)]
+    """
+    return blocks(values.shape[0], max(1, ELEMENTS_PER_BLOCK // values.shape[1]))
+
+
+def _times_power(values: Any, exponent: Any) -> Any:
+    """Multiply by a power of two, which is exact; `exponent` is one number, or one for each row."""
+    if not np.any(exponent):
+        return values
+    if sp.issparse(values):
+        if np.ndim(exponent):
+            exponent = np.repeat(exponent, np.diff(values.indptr))
+        data = np.ldexp(values.data, exponent)
+        return sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
+    return np.ldexp(values.astype(np.float64), exponent if np.ndim(exponent) == 0 else exponent[:, None])
+
+
+def _exponent(values: Any, by_spread: bool) -> int:
+    """Find the power of two above the widest spread of a feature, or above the largest number.
+
+    The spread counts where distances do not change when all points move: features can be huge and yet hardly
+    differ.
+    """
+    if sp.issparse(values):
+        return int(np.frexp(np.abs(values.data).max(initial=0.0))[1])
+    high, low = values.max(axis=0).astype(np.float64), values.min(axis=0).astype(np.float64)
+    largest = int(np.frexp(max(np.abs(high).max(), np.abs(low).max()))[1])
+    spread = (high / 2 - low / 2).max()
+    if not by_spread or spread == 0:
+        return largest
+    return max(int(np.frexp(spread)[1]) + 1, largest - 1000)  # constant features must not overflow
+
+
+def _centred(values: Array) -> Array:
+    """Take its mean from each row; constant rows become exactly zero."""
+    centred: Array = values - values.mean(axis=1, dtype=np.float64)[:, None]
+    centred[values.max(axis=1) == values.min(axis=1)] = 0.0
+    return centred
+
+
+def _largest(values: Any) -> Array:
+    """Find the largest absolute value of each row."""
+    if sp.issparse(values):
+        return np.asarray(abs(values).max(axis=1).toarray(), dtype=np.float64).ravel()
+    return np.asarray(np.maximum(values.max(axis=1), -values.min(axis=1)), dtype=np.float64)
+
+
+def _lengths(values: Any) -> tuple[Any, Array]:
+    """Compute the length of each row, after bringing extreme rows to an ordinary size."""
+    exponents = np.frexp(_largest(values))[1]
+    if np.any(np.abs(exponents) >= MODEST):
+        values = _times_power(values, -exponents)
+    if sp.issparse(values):
+        return values, np.sqrt(np.asarray(values.power(2).sum(axis=1), dtype=np.float64).ravel())
+    lengths = np.empty(len(values))
+    for start, stop in row_blocks(values):
+        lengths[start:stop] = np.sqrt(np.square(values[start:stop], dtype=np.float64).sum(axis=1))
+    return values, lengths
+
+
+def first_copies(points: Points) -> Array:
+    """Find for every row the first row that equals it; for directions, up to a positive factor.
+
+    Rows without a direction equal no other row.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_copies(Points.of(np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0]]))).tolist()
+    [0, 1, 0]
+    """
+    # x / max|x| has the same bits for whole multiples of a row, as the word counts of a text and its double
+    divisors = _largest(points.values) if points.metric in DIRECTIONS else np.ones(len(points))
+    divisors[divisors == 0] = 1.0
+    hashes = _hashes(points.values, divisors)
+    order = np.argsort(hashes, kind="stable")
+    starts = np.flatnonzero(np.diff(hashes[order], prepend=~hashes[order[:1]]))
+    heads = np.repeat(order[starts], np.diff(starts, append=len(points)))
+    guess = (heads != order) & (points.factors[order] > 0)
+    first = np.arange(len(points))
+    rows, heads = order[guess], heads[guess]
+    for start, stop in row_blocks(points.values):  # equal hashes are no proof yet
+        mine, theirs = rows[start:stop], heads[start:stop]
+        same = _same_rows(points.values, mine, theirs, divisors)
+        first[mine[same]] = theirs[same]
+    return first
+
+
+def _hashes(values: Any, divisors: Array) -> Array:
+    hashes = np.empty(values.shape[0], dtype=np.uint64)
+    with np.errstate(over="ignore"):  # hashes wrap round; NumPy minds it where the kernels run uncompiled
+        if sp.issparse(values):
+            words = _words(values.data / np.repeat(divisors, np.diff(values.indptr)))
+            hash_rows_sparse(values.indptr, values.indices, words, hashes)
+            return hashes
+        for start, stop in row_blocks(values):
+            hash_rows(_words(values[start:stop] / divisors[start:stop, None]), hashes[start:stop])
+    return hashes
+
+
+def _words(values: Array) -> Array:
+    """Read the bits of new float64 numbers, with one zero only."""
+    values[values == 0] = 0.0
+    return values.view(np.uint64)
+
+
+def _same_rows(values: Any, mine: Array, theirs: Array, divisors: Array) -> Array:
+    if not sp.issparse(values):
+        return np.asarray(
+            (values[mine] / divisors[mine, None] == values[theirs] / divisors[theirs, None]).all(axis=1)
+        )
+    parts = []
+    for rows in (mine, theirs):
+        part = values[rows]
+        part.data = part.data / np.repeat(divisors[rows], np.diff(part.indptr))
+        parts.append(part)
+    return np.asarray(abs(parts[0] - parts[1]).sum(axis=1) == 0)

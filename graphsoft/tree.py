@@ -1,0 +1,343 @@
+"""The cluster tree: every cluster of every level, hung under its likeliest parent."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from graphsoft.errors import InputError
+
+__all__ = ["Node", "Tree", "build_tree"]
+
+ROOT = "root"
+# 18 digits fit every index; without a limit a long string of digits would be refused by int() itself
+_ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
+
+SoftParents = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One cluster in the tree.
+
+    Attributes
+    ----------
+    id : str
+        ``"level-index"``, for example ``"0-17"``, or ``"root"``.
+    level : int
+        0 is the finest.
+    index : int
+        Column of the cluster in ``h[level].memberships``.
+    mass : float
+        Weight of the graph that the cluster holds; the masses of one level sum to those of any other.
+    size : int
+        Number of points whose likeliest cluster on this level it is.
+    parent : str or None
+        Id of the likeliest parent; None at the root.
+    children : tuple of str
+        Ids of the clusters whose likeliest parent this is, in the order of their index.
+    parents : tuple of (str, float)
+        Every parent with its probability, likeliest first.
+    """
+
+    id: str
+    level: int
+    index: int
+    mass: float
+    size: int
+    parent: str | None
+    children: tuple[str, ...]
+    parents: SoftParents
+
+
+@dataclass(frozen=True, repr=False)
+class Tree:
+    """Clusters of all levels, each under its likeliest parent, up to one root.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        Finest level first, by index within a level, the root last.
+    level_sizes : tuple of int
+        Clusters on each level, finest first, without an added root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> parents = csr_array(np.array([[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]]))
+    >>> tree = build_tree([parents], [[2.0, 3.0, 5.0], [4.2, 5.8]], [[2, 3, 5], [5, 5]])
+    >>> tree
+    Tree(3 -> 2 clusters, root 'root')
+    >>> tree.find("1-0").children
+    ('0-0', '0-1')
+    >>> tree.cut(count=3)
+    ['0-0', '0-1', '1-1']
+    """
+
+    nodes: tuple[Node, ...]
+    level_sizes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Tree({_arrows(self.level_sizes)} clusters, root {self.root.id!r})"
+
+    @cached_property
+    def _offsets(self) -> tuple[int, ...]:
+        """Where in `nodes` each level begins."""
+        return (0, *accumulate(self.level_sizes))
+
+    @property
+    def root(self) -> Node:
+        """The node above all others: the top level's only cluster, or one added above several."""
+        return self.nodes[-1]
+
+    @cached_property
+    def leaves(self) -> tuple[Node, ...]:
+        """Nodes without children: the finest level, and any cluster that is no one's likeliest parent."""
+        return tuple(node for node in self.nodes if not node.children)
+
+    def find(self, id: str) -> Node:
+        """Return the node called `id`.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message names the nearest id there is.
+        """
+        position = self._position(id)
+        if position is None:
+            raise InputError("id", f"there is no node {id!r}", f"the nearest is {self._nearest(id)!r}")
+        return self.nodes[position]
+
+    def _position(self, id: str) -> int | None:
+        match = _ID.fullmatch(id) if isinstance(id, str) else None
+        if match is None:
+            return len(self.nodes) - 1 if id == self.root.id else None
+        level, index = int(match[1]), int(match[2])
+        if level >= len(self.level_sizes) or index >= self.level_sizes[level]:
+            return None
+        position = self._offsets[level] + index
+        return position if self.nodes[position].id == id else None  # "00-1" is not "0-1"
+
+    def _nearest(self, id: object) -> str:
+        match = _ID.fullmatch(str(id))
+        if match is None:
+            return self.root.id
+        level = min(int(match[1]), len(self.level_sizes) - 1)
+        return f"{level}-{min(int(match[2]), self.level_sizes[level] - 1)}"
+
+    def walk(self, order: Literal["down", "up"] = "down") -> Iterator[Node]:
+        """Iterate over all nodes along the branches.
+
+        Parameters
+        ----------
+        order : {"down", "up"}
+            ``"down"`` gives a parent before its children, ``"up"`` the children first.
+
+        Yields
+        ------
+        Node
+        """
+        if order == "down":
+            yield from self._depth_first()
+        elif order == "up":
+            yield from reversed([*self._depth_first(last_child_first=True)])
+        else:
+            raise InputError("order", f"got {order!r}", 'say "down" or "up"')
+
+    def _depth_first(self, last_child_first: bool = False) -> Iterator[Node]:
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            children = node.children if last_child_first else reversed(node.children)
+            waiting.extend(self.find(child) for child in children)
+
+    def path(self, id: str) -> tuple[str, ...]:
+        """Ids from the root down to `id`, both included."""
+        up = [self.find(id)]
+        while up[-1].parent is not None:
+            up.append(self.find(up[-1].parent))
+        return tuple(node.id for node in reversed(up))
+
+    def cut(self, level: int | None = None, *, count: int | None = None) -> list[str]:
+        """Cut the tree into flat clusters, by level or by their number.
+
+        Parameters
+        ----------
+        level : int, optional
+            Take the clusters of this level; negative numbers count from the top.
+        count : int, optional
+            Start at the root and split the heaviest node whose children still fit, until there are `count`.
+            A split gives all the children at once, so where the tree does not allow `count` the result
+            is shorter, never longer. Every finest cluster has exactly one of the result among itself and
+            its ancestors; clusters that no finer cluster leads to hold no points and are left out.
+
+        Returns
+        -------
+        list of str
+            Ids: in the order of their index for a level, in the order of ``walk()`` for a count.
+        """
+        if (level is None) == (count is None):
+            raise InputError("level", "got both or neither of level and count", "give one of the two")
+        if level is not None:
+            return self._cut_level(level)
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+            raise InputError("count", f"got {count!r}", "give a whole number of at least 1")
+        chosen = self._split_heaviest(int(count))
+        return [node.id for node in self._depth_first() if node.id in chosen]
+
+    def _cut_level(self, level: int) -> list[str]:
+        levels = len(self.level_sizes)
+        if (
+            not isinstance(level, int | np.integer)
+            or isinstance(level, bool)
+            or not -levels <= level < levels
+        ):
+            raise InputError("level", f"got {level!r}", f"give a whole number from {-levels} to {levels - 1}")
+        start = self._offsets[int(level) % levels]
+        return [node.id for node in self.nodes[start : start + self.level_sizes[level]]]
+
+    def _split_heaviest(self, count: int) -> set[str]:
+        """Return the ids of at most `count` nodes that partition the finest clusters."""
+        chosen = {self.root.id}
+        waiting = [_heaviest_first(self.root)]
+        while waiting:
+            name = heapq.heappop(waiting)[-1]
+            parts = self._parts(self.find(name))
+            if len(parts) > 1 and len(chosen) - 1 + len(parts) <= count:
+                chosen.remove(name)
+                for part in parts:
+                    chosen.add(part.id)
+                    heapq.heappush(waiting, _heaviest_first(part))
+        return chosen
+
+    def _parts(self, node: Node) -> list[Node]:
+        """Return what `node` splits into: an only child is the same points again, so look through it."""
+        parts = [node]
+        while len(parts) == 1 and parts[0].children:
+            parts = [child for child in map(self.find, parts[0].children) if child.id in self._reached]
+        return parts
+
+    @cached_property
+    def _reached(self) -> frozenset[str]:
+        """Ids of the nodes that some finest cluster leads to."""
+        reached = {node.id for node in self.nodes[: self.level_sizes[0]]}
+        for node in self.nodes:  # children come before their parents
+            if node.id in reached and node.parent is not None:
+                reached.add(node.parent)
+        return frozenset(reached)
+
+
+def _heaviest_first(node: Node) -> tuple[float, int, int, str]:
+    """Return what to sort by: mass, and among equals coarse before fine, then the index."""
+    return -node.mass, -node.level, node.index, node.id
+
+
+def _arrows(sizes: Sequence[int]) -> str:
+    """Write ``100 -> 20 -> 10``; the middle of a long list is left out."""
+    shown = [str(size) for size in sizes]
+    if len(shown) > 6:
+        shown[3:-3] = ["..."]
+    return " -> ".join(shown)
+
+
+def build_tree(
+    parents: Sequence[csr_array],
+    masses: Sequence[Sequence[float] | NDArray[np.floating]],
+    sizes: Sequence[Sequence[int] | NDArray[np.integer]],
+) -> Tree:
+    """Hang every cluster under its likeliest parent.
+
+    Parameters
+    ----------
+    parents : sequence of csr_array
+        ``parents[l]`` of shape (m_l, m_{l+1}) holds p(parent | cluster); one fewer than there are levels.
+        Of equally likely parents the one with the lowest index is taken.
+    masses : sequence of array-like, shape (m_l,)
+        Weight of each cluster, for every level.
+    sizes : sequence of array-like of int, shape (m_l,)
+        Points whose likeliest cluster it is, for every level.
+
+    Returns
+    -------
+    Tree
+        With one more node, ``"root"``, where the top level has more than one cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> up = csr_array(np.array([[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]]))
+    >>> tree = build_tree([up], [[2.0, 3.0, 5.0], [4.2, 5.8]], [[2, 3, 5], [5, 5]])
+    >>> tree.find("0-1").parents
+    (('1-0', 0.8), ('1-1', 0.2))
+    """
+    level_sizes = tuple(len(mass) for mass in masses)
+    _check_shapes(parents, level_sizes, [len(size) for size in sizes])
+    top = len(level_sizes) - 1
+    ids = [[f"{level}-{index}" for index in range(count)] for level, count in enumerate(level_sizes)]
+    ranked: list[list[SoftParents]] = [
+        _rank_parents(matrix, ids[level], ids[level + 1]) for level, matrix in enumerate(parents)
+    ]
+    all_masses = [np.asarray(mass, dtype=np.float64).tolist() for mass in masses]
+    all_sizes = [np.asarray(size, dtype=np.int64).tolist() for size in sizes]
+    if level_sizes[top] > 1:
+        ids.append([ROOT])
+        ranked.append([((ROOT, 1.0),)] * level_sizes[top])
+        all_masses.append([sum(all_masses[top])])
+        all_sizes.append([sum(all_sizes[top])])
+    ranked.append([()])
+
+    nodes: list[Node] = []
+    children: dict[str, list[str]] = {}
+    for level, names in enumerate(ids):
+        above: dict[str, list[str]] = {}
+        for index, (name, soft) in enumerate(zip(names, ranked[level], strict=True)):
+            parent = soft[0][0] if soft else None
+            if parent is not None:
+                above.setdefault(parent, []).append(name)
+            mass, size = all_masses[level][index], all_sizes[level][index]
+            nodes.append(Node(name, level, index, mass, size, parent, tuple(children.get(name, ())), soft))
+        children = above
+    return Tree(tuple(nodes), level_sizes)
+
+
+def _check_shapes(parents: Sequence[csr_array], counts: Sequence[int], sizes: Sequence[int]) -> None:
+    if not counts or min(counts) < 1:
+        raise InputError("masses", f"got levels of {list(counts)} clusters", "give at least one of each")
+    if list(sizes) != list(counts):
+        raise InputError(
+            "sizes", f"got {list(sizes)} entries for {list(counts)} masses", "give one a cluster"
+        )
+    expected = [(low, high) for low, high in pairwise(counts)]
+    shapes = [tuple(matrix.shape) for matrix in parents]
+    if shapes != expected:
+        raise InputError("parents", f"got shapes {shapes}", f"with these masses they must be {expected}")
+
+
+def _rank_parents(matrix: csr_array, names: list[str], above: list[str]) -> list[SoftParents]:
+    """Return the parents of every row, likeliest first, without zeros."""
+    matrix = csr_array(matrix)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((matrix.indices, -matrix.data, rows))
+    columns, chances = matrix.indices[order].tolist(), matrix.data[order].astype(np.float64).tolist()
+    ranked: list[SoftParents] = []
+    for name, start, stop in zip(names, matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
+        soft = tuple((above[columns[k]], chances[k]) for k in range(start, stop) if chances[k] > 0)
+        if not soft:
+            raise InputError("parents", f"cluster {name} has no parent", "let every row sum to 1")
+        ranked.append(soft)
+    return ranked
