@@ -148,7 +148,7 @@ def _hierarchy(options: argparse.Namespace) -> None:
     keywords.setdefault("affinity", dataset.affinity)
     line = None if options.quiet else ProgressLine(sys.stderr)
     try:
-        h = hierarchy(dataset.data, sizes, progress=line and line.update, **keywords)
+        h = hierarchy(dataset.data, sizes, progress=None if line is None else line.update, **keywords)
     finally:
         if line is not None:
             line.clear()

@@ -1,8 +1,8 @@
 """Contraction of a graph: nodes merge pair by pair, until as many are left as clusters are wanted.
 
-The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), a small share of a
-matching in each round, so that no region runs ahead of the others. Weights inside a merged node stay on the
-diagonal: the contracted graph is the same random walk, watched through coarser glasses.
+The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), a small
+share of a matching in each round, so that no region runs ahead of the others. Weights inside a merged node
+stay on the diagonal: the contracted graph is the same random walk, watched through coarser glasses.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph import as_graph
-    >>> scales = coarsen(as_graph(nx.path_graph(6)), 2)
+    >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
     >>> scales[-1].graph.adjacency.toarray()
-    array([[4., 1.],
-           [1., 4.]])
+    array([[6., 1.],
+           [1., 6.]])
     """
     scales: list[Scale] = []
     current, whole = graph, len(graph)
@@ -104,9 +104,8 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     member_ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
     group = group.astype(adjacency.indices.dtype)
-    loads = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64, out=(row_ends := np.empty(len(members), dtype=np.int64)))
-    loads[1:] = np.concatenate(([0], row_ends))[member_ptr[1:]]
+    entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
+    loads = entries[member_ptr]  # stored entries below each group
 
     def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
         room = int(loads[stop] - loads[start])
@@ -122,7 +121,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
 
 
 def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_array:
-    """Put pieces of CSR rows, each ``(ptr, indices, data)`` with its own pointers from 0, one below the other."""
+    """Put pieces of CSR rows, each ``(ptr, indices, data)`` with pointers from 0, one below the other."""
     counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
     ptr = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ptr[1:])
@@ -132,7 +131,7 @@ def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_arra
 
 
 def _merge_round(graph: Graph, most: int) -> tuple[Array, int]:
-    """Choose the merges of one round, at most `most`: the new number of every node, and how many there are."""
+    """Choose at most `most` merges: the new number of every node, and how many there are."""
     count = len(graph)
     partners, scores = _partners(graph)
     order = np.argsort(-scores, kind="stable")

@@ -19,7 +19,7 @@ from graphsoft.errors import InputError
 from graphsoft.export import tree_to_json
 from graphsoft.graph import Graph, as_graph
 from graphsoft.methods import Relation, method_named
-from graphsoft.methods.relation import assess, polish as polish_level
+from graphsoft.methods.relation import assess, polish_level
 from graphsoft.tree import Tree, build_tree
 
 __all__ = ["Hierarchy", "Level", "LevelReport", "Report", "hierarchy"]
@@ -265,7 +265,11 @@ def hierarchy(
         raise InputError("polish", f"got {polish!r}", "use True or False")
     began = time.perf_counter()
     graph = as_graph(
-        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights,
+        X,
+        affinity=affinity,
+        n_neighbors=n_neighbors,
+        metric=metric,
+        weights=weights,
         progress=progress,
     )
     sizes = _falling_sizes(sizes, len(graph))
@@ -307,7 +311,7 @@ def _fit_levels(
 def _climb_published(
     graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
 ) -> tuple[list[_Fitted], list[LevelReport]]:
-    """Factorize the points' graph, then the cluster graph, then its cluster graph (seed: equations 5 and 6)."""
+    """Factorize the points' graph, then the cluster graph, then its cluster graph as published."""
     levels: list[_Fitted] = []
     reports = []
     below, chained = graph, None
@@ -353,12 +357,8 @@ def _climb_polished(
 
 
 def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
-    """``W = B^T D^-1 B`` with ``B = D memberships``: how often a walk goes from cluster to cluster by one node."""
-    weighted = sp.csr_array(
-        (memberships.data * np.repeat(degrees, np.diff(memberships.indptr)), memberships.indices, memberships.indptr),
-        shape=memberships.shape,
-    )
-    product = (memberships.T.tocsr() @ weighted).tocsr()
+    """``W = B^T D^-1 B`` with ``B = D memberships``: a walk from cluster to cluster by way of one node."""
+    product = (memberships.T @ (sp.diags_array(degrees) @ memberships)).tocsr()
     symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
     symmetric.sort_indices()
     symmetric.eliminate_zeros()
@@ -366,10 +366,10 @@ def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
 
 
 def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
-    """``p(parent | cluster)``: the group that a walk on the cluster graph is in after it stayed or took one step.
+    """``p(parent | cluster)``: the group that a walk on the cluster graph is in after it stayed or stepped.
 
-    Half the probability stays with the cluster's own group, so that a cluster's likeliest parent is the one it
-    was put in unless it is tied much more strongly to another.
+    Half the probability stays with the cluster's own group, so that this is its likeliest parent unless it is
+    tied much more strongly to another.
     """
     step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
     lazy = ((step + group) * 0.5).tocsr()
@@ -390,9 +390,7 @@ def _report(
 ) -> LevelReport:
     fit = assess(graph, memberships)
     seconds = time.perf_counter() - began
-    return LevelReport(
-        memberships.shape[1], sweeps, trace, fit.log_likelihood, fit.gap, status, seconds
-    )
+    return LevelReport(memberships.shape[1], sweeps, trace, fit.log_likelihood, fit.gap, status, seconds)
 
 
 def _level(graph: Graph, fitted: _Fitted) -> Level:

@@ -58,7 +58,7 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     rows = len(ptr) - 1
     # every row counts one entry more, so that a long run of empty rows is cut too
     total = ptr - ptr[0] + np.arange(rows + 1)
-    cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left") if rows else []
+    cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left")
     edges = np.unique(np.append(cuts, rows))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 

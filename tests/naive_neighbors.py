@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of the neighbour search and edge weights, importing nothing from the package."""
+"""Dense, slow, obvious copies of the neighbour search and edge weights; imports nothing from the package."""
 
 import math
 

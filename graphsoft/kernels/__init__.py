@@ -6,6 +6,7 @@ A kernel works on the rows ``start:stop`` that it is given, releases the GIL, an
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -32,14 +33,13 @@ class _OptionalCache(FunctionCache):  # type: ignore[misc]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` on first use: no GIL, no `fastmath` (it would delete NaN checks), cached if possible.
+    """Compile `function` on first use, without the GIL, cached where possible.
 
-    Only the freedom to regroup sums of equal-signed terms is given to the compiler, which SIMD needs.
+    The compiler may regroup sums, which SIMD needs, but must respect NaN and infinity: full `fastmath`
+    deletes NaN checks.
     """
     options = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy"}
     compiled: Any = numba.njit(**options)(function)  # noqa: TID251 - the one place
-    try:
+    with contextlib.suppress(RuntimeError):  # no place at all where a cache could be written
         compiled._cache = _OptionalCache(function)
-    except RuntimeError:  # no place at all where a cache could be written
-        pass
     return compiled  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ def best_partners(
     partners: Array,
     scores: Array,
 ) -> None:
-    """Find for the rows `start:stop` the neighbour with the largest ``w_ij / (d_i d_j)``; -1 where there is none."""
+    """Find for the rows `start:stop` the neighbour of largest ``w_ij / (d_i d_j)``, or -1."""
     for i in range(start, stop):
         best, score = -1, 0.0
         for edge in range(indptr[i], indptr[i + 1]):

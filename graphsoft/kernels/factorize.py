@@ -1,7 +1,7 @@
 """Loops of the relation factorization: gains of memberships, and the memberships they lead to.
 
-Memberships are CSR rows `(ptr, clusters, shares)` with ``shares[i] = p(cluster | node i)``; `inverse_mass` is one
-over each cluster's mass, 0 for a dead one. The gain of cluster q at node i is
+Memberships are CSR rows `(ptr, clusters, shares)` with ``shares[i] = p(cluster | node i)``; `inverse_mass` is
+one over each cluster's mass, 0 for a dead one. The gain of cluster q at node i is
 
     g_iq = sum_j w_ij / (sum_p s_ip s_jp / mass_p) * s_jq / mass_q / d_i,
 
@@ -53,9 +53,9 @@ def gains(
     out_gains: Array,
     out_likelihood: Array,
 ) -> int:
-    """Write the gains of the rows `start:stop`: of their own clusters first, then, if `spread`, of their neighbours'.
+    """Write the gains of the rows `start:stop`: own clusters first, then, if `spread`, their neighbours'.
 
-    `floor` stands for the model's value at an edge whose ends share no cluster. Returns how many were written.
+    `floor` stands for the model at an edge whose ends share no cluster. Returns how many were written.
     """
     place = np.full(inverse_mass.shape[0], -1, dtype=np.int64)
     own = np.zeros(inverse_mass.shape[0])
@@ -114,7 +114,7 @@ def mix_gains(
     stop: int,
     out_gain: Array,
 ) -> None:
-    """Blend each cluster's gain with the mean gain of its parents: ``(1 - weight) g + weight * P g_upper``."""
+    """Blend a cluster's gain with the mean gain of its parents, ``(1 - weight) g + weight * P g_upper``."""
     above = np.zeros(upper_count)
     for i in range(start, stop):
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
@@ -191,9 +191,8 @@ def dense_sweep(
     stop: int,
     out_shares: Array,
     out_likelihood: Array,
-    out_gap: Array,
 ) -> None:
-    """One expectation-maximization step on dense memberships `shares` of shape (n, m), for the rows `start:stop`."""
+    """Take one expectation-maximization step on dense memberships, (n, m), for the rows `start:stop`."""
     count = inverse_mass.shape[0]
     own = np.empty(count)
     gain = np.empty(count)
@@ -213,13 +212,10 @@ def dense_sweep(
             for q in range(count):
                 gain[q] += ratio * shares[j, q]
         total = 0.0
-        gap = 0.0
         for q in range(count):
             gain[q] *= inverse_mass[q] * inverse_degree[i]
-            gap = max(gap, gain[q] - 1.0)
             out_shares[i, q] = shares[i, q] * gain[q]
             total += out_shares[i, q]
         for q in range(count):
             out_shares[i, q] = out_shares[i, q] / total if total > 0.0 else shares[i, q]
         out_likelihood[i - start] = likelihood
-        out_gap[i - start] = gap

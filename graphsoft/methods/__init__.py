@@ -20,7 +20,7 @@ def method_named(method: Any) -> Relation:
     >>> method_named("relation")
     Relation(support='adaptive', rounds=3, sweeps=3)
     """
-    if isinstance(method, tuple(METHODS.values())):
+    if isinstance(method, Relation):
         return method
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]()

@@ -1,8 +1,8 @@
 """Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence.
 
 At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows with a
-support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one sweep
-that looks at every cluster its neighbours hold and takes in those that would raise the likelihood.
+support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one that
+looks at every cluster its neighbours hold and takes in those that would raise the likelihood.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep, gains, mix_gains, reach, reweight
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Factorization", "Fit", "Relation", "assess", "polish"]
+__all__ = ["Factorization", "Fit", "Relation", "assess", "polish_level"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -113,7 +113,7 @@ class Relation:
         return _beside_strays(graph, count, partial(_contract_only, progress=progress))
 
     def factorize(self, graph: Graph, count: int, progress: Progress | None = None) -> Factorization:
-        """Factorize `graph` into `count` clusters, from the coarsest scale of a contraction to the graph itself."""
+        """Factorize `graph` into `count` clusters, from the coarsest scale of a contraction to the finest."""
         log = _Log(progress=progress)
         memberships = _beside_strays(graph, count, partial(self._through_scales, log=log))
         return Factorization(memberships, tuple(log.trace), log.sweeps)
@@ -161,7 +161,7 @@ class _Gains:
     log_likelihood: float
 
 
-def polish(
+def polish_level(
     graph: Graph,
     memberships: sp.csr_array,
     parents: sp.csr_array,
@@ -219,9 +219,7 @@ def _contract_only(graph: Graph, count: int, progress: Progress | None) -> sp.cs
     return sp.eye_array(max(group.max() + 1, 1), count, format="csr")[group]
 
 
-def _beside_strays(
-    graph: Graph, count: int, work: Callable[[Graph, int], sp.csr_array]
-) -> sp.csr_array:
+def _beside_strays(graph: Graph, count: int, work: Callable[[Graph, int], sp.csr_array]) -> sp.csr_array:
     """Cluster all but the stray components, and put those into the heaviest cluster."""
     stray = strays(graph, count)
     if not stray.any():
@@ -282,7 +280,8 @@ def _blended(lower: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) ->
     def piece(start: int, stop: int) -> None:
         mix_gains(
             lower.indptr, lower.indices, lower.data, upper.indptr, upper.indices, upper.data,
-            parents.indptr, parents.indices, parents.data, parents.shape[1], UPPER_WEIGHT, start, stop, blended,
+            parents.indptr, parents.indices, parents.data, parents.shape[1], UPPER_WEIGHT, start, stop,
+            blended,
         )  # fmt: skip
 
     for _ in map_pieces(piece, pieces_by_load(lower.indptr, LOAD)):
@@ -305,24 +304,27 @@ def _reweighted(memberships: sp.csr_array, gain: sp.csr_array) -> sp.csr_array:
 
 
 def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: _Log) -> sp.csr_array:
-    adjacency = graph.adjacency
     # a cluster at exactly zero stays there, so every one starts with a little
     shares = (1.0 - SEED) * memberships.toarray() + SEED / memberships.shape[1]
-    inverse_degree, floor = inverse_or_zero(graph.degrees), _floor(graph)
-    likelihood, gap = np.empty(len(graph)), np.empty(len(graph))
     for _ in range(sweeps):
-        inverse_mass = inverse_or_zero(graph.degrees @ shares)
-        out = np.empty_like(shares)
-
-        def piece(start: int, stop: int, shares: Array = shares, inverse_mass: Array = inverse_mass, out: Array = out) -> None:
-            dense_sweep(
-                adjacency.indptr, adjacency.indices, adjacency.data, inverse_degree, shares, inverse_mass,
-                floor, start, stop, out, likelihood[start:stop], gap[start:stop],
-            )  # fmt: skip
-
-        for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, LOAD // shares.shape[1]))):
-            pass
-        shares = out
-        log.count(float(likelihood.sum()) + _of_degrees(graph))
+        shares, log_likelihood = _dense_sweep(graph, shares)
+        log.count(log_likelihood)
     shares[shares < LEAST] = 0.0
     return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _dense_sweep(graph: Graph, shares: Array) -> tuple[Array, float]:
+    """Take one step from dense memberships; also returns the log-likelihood before it."""
+    adjacency = graph.adjacency
+    inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), inverse_or_zero(graph.degrees @ shares)
+    stepped, likelihood = np.empty_like(shares), np.empty(len(graph))
+
+    def piece(start: int, stop: int) -> None:
+        dense_sweep(
+            adjacency.indptr, adjacency.indices, adjacency.data, inverse_degree, shares, inverse_mass,
+            _floor(graph), start, stop, stepped, likelihood[start:stop],
+        )  # fmt: skip
+
+    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, LOAD // shares.shape[1]))):
+        pass
+    return stepped, float(likelihood.sum()) + _of_degrees(graph)
