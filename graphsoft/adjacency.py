@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import canonical
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 
 __all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "weight_matrix"]
 
@@ -45,7 +45,7 @@ def weight_matrix(
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> weight_matrix(sp.csr_array([[0.0, 2.0], [2.0, 0.0]]), "data")[0].toarray()
+    >>> weight_matrix(sp.csr_array([[0.0, 2.0], [2.0, 0.0]]), "X")[0].toarray()
     array([[0., 2.],
            [2., 0.]])
     """
@@ -185,7 +185,7 @@ def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, .
     Examples
     --------
     >>> import networkx as nx
-    >>> matrix, nodes, _ = from_networkx(nx.Graph([("a", "b")]), "data")
+    >>> matrix, nodes, _ = from_networkx(nx.Graph([("a", "b")]), "X")
     >>> matrix.toarray().tolist(), nodes
     ([[0.0, 1.0], [1.0, 0.0]], ('a', 'b'))
     """
@@ -199,12 +199,12 @@ def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, .
         raise InputError(
             argument,
             f"{len(missing)} of {len(edges)} edges have no weight, the first is {missing[0][:2]!r}",
-            "give every edge a 'weight', or none",
+            "give every edge a 'weight', or none of them",
         )
     for one, two, weight in edges if not missing else ():
         if not _finite(weight):
             raise InputError(
-                argument, f"the edge {(one, two)!r} has the weight {weight!r}", "use finite numbers"
+                argument, f"the edge {(one, two)!r} has the weight {shown(weight)}", "use finite numbers"
             )
     rows = np.array([number[edge[0]] for edge in edges], dtype=np.int64)
     columns = np.array([number[edge[1]] for edge in edges], dtype=np.int64)

@@ -7,6 +7,7 @@ them, because those routines trust the indices and crash on wrong ones.
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from collections.abc import Callable, Collection
 from itertools import chain
@@ -15,10 +16,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.parallel import blocks
 
-__all__ = ["canonical", "choice", "dense_matrix", "integer", "sparse_matrix"]
+__all__ = [
+    "callback",
+    "canonical",
+    "choice",
+    "dense_matrix",
+    "generator",
+    "integer",
+    "sparse_matrix",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,7 +45,7 @@ def choice(argument: str, value: Any, allowed: Collection[str]) -> str:
     """
     if isinstance(value, str) and value in allowed:
         return str(value)
-    raise InputError(argument, f"got {value!r}", "use one of " + ", ".join(repr(word) for word in allowed))
+    raise InputError(argument, f"got {shown(value)}", "use one of " + ", ".join(map(repr, allowed)))
 
 
 def integer(argument: str, value: Any, minimum: int) -> int:
@@ -50,10 +59,38 @@ def integer(argument: str, value: Any, minimum: int) -> int:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if whole and int(value) >= minimum:
         return int(value)
-    raise InputError(argument, f"got {value!r}", f"use a whole number of at least {minimum}")
+    raise InputError(argument, f"got {shown(value)}", f"use a whole number of at least {minimum}")
 
 
-def dense_matrix(data: Any, argument: str = "data") -> Array:
+def callback(argument: str, value: Any) -> None:
+    """Let None pass and what can be called.
+
+    Examples
+    --------
+    >>> callback("progress", print)
+    """
+    if value is not None and not callable(value):
+        raise InputError(argument, f"got {shown(value)}", "use None or a function (stage, done, total)")
+
+
+def generator(argument: str, value: Any) -> np.random.Generator | None:
+    """Return the random generator that `value` stands for; None stands for none.
+
+    Examples
+    --------
+    >>> generator("rng", 7).integers(100)
+    np.int64(94)
+    """
+    if value is None:
+        return None
+    with contextlib.suppress(Exception):  # whatever NumPy, or an object of the caller's, finds wrong
+        if not isinstance(value, (bool, np.bool_)):
+            return np.random.default_rng(value)
+    remedy = "use None, a whole number of at least 0, or a numpy.random.Generator"
+    raise InputError(argument, f"got {shown(value)}", remedy)
+
+
+def dense_matrix(data: Any, argument: str = "X") -> Array:
     """Check a matrix of real numbers given as an array, a data frame, nested lists, ...
 
     Parameters
@@ -79,8 +116,8 @@ def dense_matrix(data: Any, argument: str = "data") -> Array:
     if array.ndim != 2:
         raise InputError(
             argument,
-            f"got an array with {array.ndim} dimensions, shape {array.shape}",
-            "pass a table with one row for each point, for example data.reshape(len(data), -1)",
+            f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}",
+            "pass a table with one row for each point, for example X.reshape(len(X), -1)",
         )
     if array.shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")
@@ -93,7 +130,7 @@ def dense_matrix(data: Any, argument: str = "data") -> Array:
     try:
         with np.errstate(over="ignore"):
             result = np.require(array, dtype=kind, requirements=["C", "A"])
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(
             argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
         ) from error
@@ -147,11 +184,9 @@ def _check_objects(array: Array, argument: str, columns: list[str] | None) -> No
     """Let an object array pass only if every element is a real number."""
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (numbers.Real, np.bool_)) and not hasattr(value, "as_integer_ratio"):
-            shown = repr(value)
-            shown = shown if len(shown) <= 40 else shown[:37] + "..."
             raise InputError(
                 argument,
-                f"holds {shown}, which is no real number, at {_place(place, columns)}",
+                f"holds {shown(value)}, which is no real number, at {_place(place, columns)}",
                 "convert or drop it first",
             )
 
@@ -192,7 +227,7 @@ def _place(place: Any, columns: list[str] | None = None) -> str:
     return f"row {row}, column {column}{name}"
 
 
-def sparse_matrix(matrix: Any, argument: str = "data", *, ordered: bool = True) -> sp.csr_array:
+def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> sp.csr_array:
     """Check a SciPy sparse matrix or array of any format and copy it into float64 CSR.
 
     Parameters
@@ -278,7 +313,7 @@ def _checked_values(values: Array, indptr: Array, indices: Array, argument: str)
     try:
         with np.errstate(over="ignore"):
             result: Array = np.array(values, dtype=np.float64, order="C")
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(
             argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
         ) from error

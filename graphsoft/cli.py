@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphsoft.errors import GraphsoftWarning, InputError
+from graphsoft.errors import GraphsoftWarning, InputError, shown
 from graphsoft.terminal import ProgressLine, printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = ["main"]
 # how the user wrote what the library calls by another name
 _OPTIONS = {
     "path": "input",
-    "data": "input",
     "X": "input",
     "n_neighbors": "--neighbors",
     "output": "--output",
@@ -58,10 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all went well, 1 when the system failed (a full disk, memory), 2 for wrong input, 130 after
         Ctrl-C, 141 when the reader of the output went away.
     """
-    options = _parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a C locale knows no letters beyond ASCII
+    options = _parser().parse_args(arguments)
     try:
         with _short_warnings():
             options.run(options)
@@ -83,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(code: int, message: str) -> int:
-    print(f"graphsoft: {printable(message)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the code still tells where nothing can be written
+        print(f"graphsoft: {printable(message)}", file=sys.stderr, flush=True)
     return code
 
 
@@ -141,6 +144,8 @@ def _hierarchy(options: argparse.Namespace) -> None:
 
     sizes = _parse_levels(options.levels)
     dataset = read(options.input, labels=options.labels)
+    if options.output == "":
+        raise InputError("output", "is empty", "name a directory")
     output = None if options.output is None else Path(options.output)
     if output is not None:
         _check_output(output, options.force, len(sizes))
@@ -163,7 +168,9 @@ def _parse_levels(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError("levels", f"got {text!r}", "give whole numbers with commas, as 100,20,10") from None
+        raise InputError(
+            "levels", f"got {shown(text)}", "give whole numbers with commas, as 100,20,10"
+        ) from None
 
 
 def _check_output(folder: Path, force: bool, levels: int) -> None:
@@ -171,6 +178,8 @@ def _check_output(folder: Path, force: bool, levels: int) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError("output", f"{str(folder)!r} is a file", "name a directory")
     folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError("output", f"{str(folder)!r} cannot be written to", "name another directory")
     if force or _is_ours(folder):
         return
     names = [

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.graph import Graph
-from graphsoft.kernels.contraction import best_partners, contract, match
+from graphsoft.kernels.contraction import best_partners, contract, match, match_siblings
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["Scale", "coarsen", "contracted", "strays"]
@@ -26,6 +26,9 @@ Progress = Callable[[str, int, int], None]
 # A round merges this share of the pairs it could. Over the benchmark sets 0.03 to 0.1 gave the same quality,
 # 0.2 and more a lower one.
 SHARE_OF_MATCHING = 0.1
+# Where so few of the nodes find a partner (the leaves of a star all want its hub), siblings are paired: nodes
+# that want the same partner. Otherwise such a graph would shrink by one node a round.
+FEW_PAIRS = 0.01
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 # Edges in one piece of work, some milliseconds.
@@ -135,11 +138,15 @@ def _merge_round(graph: Graph, most: int) -> tuple[Array, int]:
     count = len(graph)
     partners, scores = _partners(graph)
     order = np.argsort(-scores, kind="stable")
-    possible = match(partners, order, count, np.arange(count))
+    pair = match
+    possible = pair(partners, order, count, np.arange(count))
     if possible == 0:
         return _group_lightest(graph, most)
+    if possible < FEW_PAIRS * np.count_nonzero(partners >= 0):
+        pair = match_siblings
+        possible = pair(partners, order, count, np.arange(count))
     leaders = np.arange(count)
-    match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
+    pair(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
     return _numbered(leaders)
 
 

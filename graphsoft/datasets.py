@@ -114,7 +114,8 @@ def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
     if reader is None or (ending in (".npy", ".npz") and path.suffix.lower() == ".gz"):
         raise InputError("path", f"{path.name!r} ends in {ending!r}", f"use one of {', '.join(_READERS)}")
     if not path.is_file():
-        raise InputError("path", f"there is no file {str(path)!r}", "check the name")
+        problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
+        raise InputError("path", problem, "check the name")
     try:
         return reader(path, labels)
     except InputError:
@@ -126,7 +127,8 @@ def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
 
 
 # what the parsers raise on a file that is not what it should be
-_DAMAGED: tuple[type[Exception], ...] = (ValueError, TypeError, KeyError, OverflowError, EOFError)
+_DAMAGED: tuple[type[Exception], ...] = (ValueError, TypeError, KeyError, AttributeError)
+_DAMAGED += (OverflowError, EOFError)
 _DAMAGED += (csv.Error, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
@@ -222,7 +224,7 @@ def _is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    return "_" not in field  # float() reads 1_0 as ten
 
 
 def _parse_rows(
@@ -238,6 +240,8 @@ def _parse_rows(
         except ValueError:
             raise _bad_field(row, layout, line) from None
         if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
+            raise _bad_field(row, layout, line)
+        if "_" in "".join(row) and not all(_is_number(row[column]) for column in layout.features):
             raise _bad_field(row, layout, line)
         values.extend(numbers)
         if layout.label is not None:
@@ -278,6 +282,10 @@ def _read_npy(path: Path, labels: str | None) -> Dataset:
     return Dataset(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
+# of the parts of a sparse matrix those that count; SciPy would cut off what is behind a decimal point
+_WHOLE = frozenset({"indices", "indptr", "row", "col", "offsets", "shape"})
+
+
 def _read_npz(path: Path, labels: str | None) -> Dataset:
     # opened here, because numpy leaves the file open if it turns out to be no archive
     with open(path, "rb") as file:
@@ -289,6 +297,9 @@ def _read_npz(path: Path, labels: str | None) -> Dataset:
             raise InputError("labels", f"there is no array {labels!r}", f"choose one of {', '.join(stored)}")
         known = None if labels is None else np.array(archive[labels])
         candidates = [name for name in stored if name != labels]
+        for name in _WHOLE.intersection(candidates):
+            if "data" in candidates and archive[name].dtype.kind not in "iu":
+                raise ValueError(f"{name} has dtype {archive[name].dtype}, not whole numbers")
         if "format" in candidates:
             file.seek(0)
             data = load_npz(file)
@@ -298,7 +309,8 @@ def _read_npz(path: Path, labels: str | None) -> Dataset:
         elif "X" in candidates or len(candidates) == 1:
             data = archive["X" if "X" in candidates else candidates[0]]
         else:
-            raise InputError("path", f"{path.name!r} holds {', '.join(stored)}", "call the data X")
+            held = ", ".join(stored) or "no arrays"
+            raise InputError("path", f"{path.name!r} holds {held}", "call the data X")
     if known is not None and known.shape != data.shape[:1]:
         problem = f"array {labels!r} has shape {known.shape}, the data {data.shape}"
         raise InputError("labels", problem, "give one label for each point")

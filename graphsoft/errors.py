@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError"]
+__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "shown"]
 
 
 class GraphsoftError(Exception):
@@ -39,3 +39,18 @@ class InputError(GraphsoftError, ValueError):
 
 class GraphsoftWarning(UserWarning):
     """Something was done that the caller may not expect; the result is still right."""
+
+
+def shown(value: object) -> str:
+    """Put a value into an error message: on one line, and not too long.
+
+    Examples
+    --------
+    >>> shown([1, 2]), len(shown("a" * 1000))
+    ('[1, 2]', 60)
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # the caller's own __repr__, or a number with too many digits
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse_asymmetric, weight_matrix
-from graphsoft.checks import choice, dense_matrix, integer, sparse_matrix
-from graphsoft.errors import GraphsoftWarning, InputError
+from graphsoft.checks import callback, canonical, choice, dense_matrix, generator, integer, sparse_matrix
+from graphsoft.errors import GraphsoftWarning, InputError, shown
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
 from graphsoft.points import Points, first_copies
 from graphsoft.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
@@ -57,6 +57,7 @@ class Graph:
     nodes: Sequence[Any]
     notes: tuple[str, ...] = ()
     sites: Array | None = None
+    _checked: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         for buffer in (self.adjacency.data, self.adjacency.indices, self.adjacency.indptr, self.sites):
@@ -88,28 +89,30 @@ class Graph:
 
 
 def as_graph(
-    data: Any,
+    X: Any,
     *,
     affinity: str = "auto",
     n_neighbors: int = 10,
     metric: str = "euclidean",
     weights: str = "local-scaling",
     symmetrize: str = "union",
+    rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
     """Make a checked graph of features, of a graph, or of neighbour lists.
 
     Parameters
     ----------
-    data : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx graph or Graph
         Features with one row for each point; or symmetric weights of at least 0; or a sparse matrix of
         distances to nearest neighbours as scikit-learn's ``KNeighborsTransformer`` makes it.
     affinity : {"auto", "features", "precomputed"}
         What a matrix holds. ``auto`` takes a sparse square matrix as a graph, and any other as features.
         ``precomputed`` takes sparse and dense matrices as graphs. A sparse square matrix that is not
         symmetric is read as distances to neighbours if it looks like that: equally many entries stored in
-        every row, rising, none but zeros on the diagonal. `Graph.notes` say what was assumed.
-    n_neighbors, metric, weights, symmetrize, progress
+        every row, rising, none but zeros on the diagonal. If it does not, it is refused, unless a `metric`
+        other than ``euclidean`` tells that its rows are points. `Graph.notes` say what was assumed.
+    n_neighbors, metric, weights, symmetrize, rng, progress
         How to join points; see :func:`knn_graph`. A graph that is given needs none of them; distances to
         neighbours need `weights` and `symmetrize`.
 
@@ -132,31 +135,56 @@ def as_graph(
     Graph(nodes=3, edges=2)
     """
     choice("affinity", affinity, AFFINITIES)
-    _check_parameters(n_neighbors, metric, weights, symmetrize)
-    if isinstance(data, Graph):
-        return data
-    if _is_networkx(data):
-        matrix, nodes, notes = from_networkx(data, "data")
+    _check_parameters(n_neighbors, metric, weights, symmetrize, progress)
+    random = generator("rng", rng)
+    if isinstance(X, Graph):
+        return X if X._checked else _by_hand(X)
+    if _is_networkx(X):
+        matrix, nodes, notes = from_networkx(X, "X")
         return _given(matrix, nodes, notes)
-    if sp.issparse(data):
-        square = len(data.shape) == 2 and data.shape[0] == data.shape[1]
-        if affinity == "precomputed" or (affinity == "auto" and square):
-            matrix = sparse_matrix(data, ordered=False)
-            note = "a square sparse matrix was taken as a graph" if affinity == "auto" else None
-            return _given_or_lists(matrix, weights, symmetrize, [note] if note else [])
-        graph_like = False
-    else:
-        data = dense_matrix(data)
+    notes = []
+    if not sp.issparse(X):
+        X = dense_matrix(X)
         if affinity == "precomputed":
-            return _given(sp.csr_array(data.astype(np.float64)), None, [])
-        graph_like = (
-            affinity == "auto" and data.shape[0] == data.shape[1] > 1 and bool((data == data.T).all())
-        )
-    graph = knn_graph(data, n_neighbors, metric, weights, symmetrize, progress=progress)
-    if not graph_like:
-        return graph
-    note = "a dense symmetric array was taken as features; affinity='precomputed' takes it as a graph"
-    return replace(graph, notes=(note, *graph.notes))
+            return _given(sp.csr_array(X.astype(np.float64)), None, [])
+        if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and bool((X == X.T).all()):
+            notes = ["a dense symmetric array taken as features; affinity='precomputed' takes it as a graph"]
+    elif affinity == "precomputed":
+        return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
+    elif affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
+        matrix = sparse_matrix(X, ordered=False)
+        if metric == "euclidean" or _like_graph(matrix):
+            notes = ["a square sparse matrix was taken as a graph"]
+            return _given_or_lists(matrix, weights, symmetrize, notes)
+        notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
+    graph = knn_graph(X, n_neighbors, metric, weights, symmetrize, rng=random, progress=progress)
+    return _marked(replace(graph, notes=(*notes, *graph.notes))) if notes else graph
+
+
+def _by_hand(graph: Graph) -> Graph:
+    """Check a graph that was not made here, as one with other names: the compiled loops would trust it."""
+    made = _given(sparse_matrix(graph.adjacency), None, [])
+    count, sites = len(made), graph.sites
+    if len(graph.nodes) != count:
+        problem = f"has {len(graph.nodes)} names for {count} nodes"
+        raise InputError("X", problem, "give one name for each row of its adjacency")
+    if sites is not None and not (sites.shape == (count,) and np.isin(sites, np.arange(count)).all()):
+        raise InputError("X", "has sites that do not number its nodes", "leave the sites as they were")
+    return _marked(replace(made, nodes=graph.nodes, notes=graph.notes, sites=sites))
+
+
+def _marked(graph: Graph) -> Graph:
+    """Remember that the graph has been checked."""
+    object.__setattr__(graph, "_checked", True)
+    return graph
+
+
+def _like_graph(matrix: sp.csr_array) -> bool:
+    """Tell whether a square matrix is symmetric, or has neighbours in it: equally many in every row."""
+    if (matrix.data < 0).any():
+        return False
+    lengths = np.diff(matrix.indptr)
+    return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix.copy()))[1] is None
 
 
 def _is_networkx(data: Any) -> bool:
@@ -164,17 +192,18 @@ def _is_networkx(data: Any) -> bool:
     return networkx is not None and isinstance(data, networkx.Graph)
 
 
-def _check_parameters(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any) -> None:
+def _check_parameters(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, progress: Any) -> None:
     integer("n_neighbors", n_neighbors, 1)
     choice("metric", metric, METRICS)
     choice("weights", weights, WEIGHTS)
     choice("symmetrize", symmetrize, SYMMETRIZE)
+    callback("progress", progress)
 
 
 def _check_square(matrix: sp.csr_array) -> None:
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(
-            "data",
+            "X",
             f"is a graph of shape {matrix.shape}, which is not square",
             "pass one row and one column for each node, or affinity='features'",
         )
@@ -183,23 +212,23 @@ def _check_square(matrix: sp.csr_array) -> None:
 def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]) -> Graph:
     """Make a graph of edge weights that must be symmetric."""
     _check_square(matrix)
-    weights, done = weight_matrix(matrix, "data", nodes)
+    weights, done = weight_matrix(matrix, "X", nodes)
     result, pair = asymmetry(weights)
     if pair is not None:
-        raise refuse_asymmetric(matrix, pair, "data", nodes)
+        raise refuse_asymmetric(matrix, pair, "X", nodes)
     return _graph(result, nodes, notes + done)
 
 
 def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
     """Make a graph of symmetric edge weights, or else of distances to neighbours."""
     _check_square(matrix)
-    edges, done = weight_matrix(matrix, "data")
+    edges, done = weight_matrix(matrix, "X")
     result, pair = asymmetry(edges)
     if pair is None:
         return _graph(result, None, notes + done)
     lists = neighbor_lists(matrix)
     if lists is None:
-        raise refuse_asymmetric(matrix, pair, "data")
+        raise refuse_asymmetric(matrix, pair, "X")
     indices, distances = lists
     note = f"taken as distances to the {indices.shape[1]} nearest neighbours; {weights} weights, {symmetrize}"
     return _graph(symmetric(indices, edge_weights(indices, distances, weights), symmetrize), None, [note])
@@ -228,7 +257,7 @@ def _graph(
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
         notes = [*notes, f"{alone} nodes without edges"]
-    return Graph(adjacency, range(count) if nodes is None else nodes, tuple(notes), sites)
+    return _marked(Graph(adjacency, range(count) if nodes is None else nodes, tuple(notes), sites))
 
 
 def knn_graph(
@@ -238,6 +267,7 @@ def knn_graph(
     weights: str = "local-scaling",
     symmetrize: str = "union",
     *,
+    rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
     """Join every point to its nearest neighbours.
@@ -259,6 +289,9 @@ def knn_graph(
         share over those that either has, each point counted among its own; exp(-d / sqrt(s_i s_j)).
     symmetrize : {"union", "mutual", "average"}
         What becomes of an edge that was found from one side only: it is kept, dropped, or halved.
+    rng : None, int, or numpy Generator
+        Seed of the approximate search, or anything else that ``numpy.random.default_rng`` takes; nothing else
+        is random. None gives the same answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -284,13 +317,13 @@ def knn_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    _check_parameters(n_neighbors, metric, weights, symmetrize)
-    values = sparse_matrix(X, "X") if sp.issparse(X) else dense_matrix(X, "X")
-    if sp.issparse(values):
-        choice("metric for sparse data", metric, SPARSE_METRICS)
+    _check_parameters(n_neighbors, metric, weights, symmetrize, progress)
+    random = generator("rng", rng)
+    values = _features(X, metric)
     count = values.shape[0]
     if count > 1 and n_neighbors > count - 1:
-        _warn(f"n_neighbors: {n_neighbors} is more than the {count - 1} other points; all of them are used")
+        most = count - 1
+        _warn(f"n_neighbors: {shown(n_neighbors)} is more than the {most} other points; all of them are used")
     points = Points.of(values, metric)
     empty = int(np.count_nonzero(points.factors == 0))
     if empty:
@@ -299,13 +332,28 @@ def knn_graph(
     heads, sites = np.unique(first, return_inverse=True)
     distinct = points if len(heads) == count else points.take(heads)
     found = max(1, min(n_neighbors, len(heads) - 1))
-    indices, distances = nearest_neighbors(distinct, found, progress=progress)
+    indices, distances = nearest_neighbors(distinct, found, rng=random, progress=progress)
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
     notes = [f"{found} nearest neighbours, {metric} distance, {weights} weights, {symmetrize}"]
     if len(heads) == count:
         return _graph(matrix, None, notes)
     notes.append(f"{count} rows are {len(heads)} distinct points")
     return _graph(spread_over_copies(matrix, indices, sites), None, notes, sites.astype(matrix.indices.dtype))
+
+
+def _features(X: Any, metric: str) -> Any:
+    """Check points given as a table or as a sparse matrix."""
+    if isinstance(X, Graph) or _is_networkx(X):
+        raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
+    if not sp.issparse(X):
+        return dense_matrix(X)
+    if metric not in SPARSE_METRICS:
+        raise InputError(
+            "metric",
+            f"got {metric!r}, but X is sparse",
+            f"use one of {', '.join(map(repr, SPARSE_METRICS))}, or pass X.toarray()",
+        )
+    return sparse_matrix(X)
 
 
 def _warn(message: str) -> None:

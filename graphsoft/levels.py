@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from typing import Any, overload
 
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 
 from graphsoft.checks import integer
 from graphsoft.coarsening import contracted, inverse_or_zero
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.export import tree_to_json
 from graphsoft.graph import Graph, as_graph
 from graphsoft.methods import Relation, method_named
@@ -262,7 +261,7 @@ def hierarchy(
     sizes = _falling_sizes(levels, _rows(X))
     settings = method_named(method)
     if not isinstance(polish, bool | np.bool_):
-        raise InputError("polish", f"got {polish!r}", "use True or False")
+        raise InputError("polish", f"got {shown(polish)}", "use True or False")
     began = time.perf_counter()
     graph = as_graph(
         X,
@@ -270,6 +269,7 @@ def hierarchy(
         n_neighbors=n_neighbors,
         metric=metric,
         weights=weights,
+        rng=rng,
         progress=progress,
     )
     sizes = _falling_sizes(sizes, len(graph))
@@ -277,10 +277,12 @@ def hierarchy(
     tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= sizes[0] else None
     # identical points are one node until the end, so that they get identical memberships
     work = graph if tied is None else contracted(graph, tied, int(tied.max()) + 1)
-    found, reports = _fit_levels(work, sizes, settings, bool(polish), progress)
-    done = time.perf_counter()
+    climb = _climb_polished if polish else _climb_published
+    fitted = climb(work, sizes, settings, progress)
     if tied is not None:
-        found = [_Fitted(each.memberships[tied], each.graph, each.parents) for each in found]
+        fitted = [replace(each, memberships=each.memberships[tied]) for each in fitted]
+    reports = [_report(graph, each) for each in fitted]
+    done = time.perf_counter()
     report = Report(
         nodes=len(graph),
         edges=(graph.adjacency.nnz + int(np.count_nonzero(graph.adjacency.diagonal()))) // 2,
@@ -289,7 +291,7 @@ def hierarchy(
         levels=tuple(reports),
         seconds={"graph": ready - began, "levels": done - ready},
     )
-    return Hierarchy(tuple(_level(graph, each) for each in found), graph, report)
+    return Hierarchy(tuple(_level(graph, each) for each in fitted), graph, report)
 
 
 @dataclass(frozen=True)
@@ -298,62 +300,61 @@ class _Fitted:
 
     memberships: sp.csr_array
     graph: Graph
-    parents: sp.csr_array | None = None
+    parents: sp.csr_array | None
+    run: _Run
 
 
-def _fit_levels(
-    graph: Graph, sizes: list[int], method: Relation, polish: bool, progress: Progress | None
-) -> tuple[list[_Fitted], list[LevelReport]]:
-    climb = _climb_polished if polish else _climb_published
-    return climb(graph, sizes, method, progress)
+@dataclass(frozen=True)
+class _Run:
+    """The work that one level took."""
+
+    status: str
+    sweeps: int
+    trace: tuple[float, ...]
+    seconds: float
 
 
 def _climb_published(
     graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
-) -> tuple[list[_Fitted], list[LevelReport]]:
-    """Factorize the points' graph, then the cluster graph, then its cluster graph as published."""
+) -> list[_Fitted]:
+    """Factorize the points' graph, then the cluster graph, then its cluster graph, as published."""
     levels: list[_Fitted] = []
-    reports = []
     below, chained = graph, None
     for size in sizes:
         began = time.perf_counter()
         found = method.factorize(below, size, progress)
         if levels:
-            levels[-1] = _Fitted(levels[-1].memberships, below, found.memberships)
+            levels[-1] = replace(levels[-1], parents=found.memberships)
         chained = found.memberships if chained is None else chained @ found.memberships
         below = _cluster_graph(found.memberships, below.degrees)
-        levels.append(_Fitted(chained, below))
-        status = f"factorized by {found.sweeps} sweeps"
-        reports.append(_report(graph, chained, found.sweeps, found.trace, status, began))
-    return levels, reports
+        seconds = time.perf_counter() - began
+        levels.append(_Fitted(chained, below, None, _Run("factorized", found.sweeps, found.trace, seconds)))
+    return levels
 
 
 def _climb_polished(
     graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
-) -> tuple[list[_Fitted], list[LevelReport]]:
+) -> list[_Fitted]:
     """Group the clusters of each level, and refine on the points' graph before climbing further."""
     began = time.perf_counter()
     first = method.factorize(graph, sizes[0], progress)
-    memberships, runs, groups = first.memberships, [(first.sweeps, first.trace, began)], []
+    memberships, groups = first.memberships, []
+    runs = [_Run("factorized", first.sweeps, first.trace, time.perf_counter() - began)]
     upper: sp.csr_array | None = None
     for size in sizes[1:]:
         began = time.perf_counter()
         at = memberships if upper is None else memberships @ upper
         groups.append(method.start(_cluster_graph(at, graph.degrees), size, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
-        memberships, trace = polish_level(graph, memberships, upper, progress=progress)
-        runs.append((len(trace), trace, began))
+        memberships, trace = polish_level(graph, memberships, upper, method.rounds, method.sweeps, progress)
+        runs.append(_Run("grouped and polished", len(trace), trace, time.perf_counter() - began))
     levels = []
-    for group in [*groups, None]:
+    for group, run in zip([*groups, None], runs, strict=True):
         clusters = _cluster_graph(memberships, graph.degrees)
         parents = None if group is None else _lazy_parents(clusters, group)
-        levels.append(_Fitted(memberships, clusters, parents))
+        levels.append(_Fitted(memberships, clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
-    reports = []
-    for number, (level, (sweeps, trace, start)) in enumerate(zip(levels, runs, strict=True)):
-        done = "factorized" if number == 0 else "grouped and polished"
-        reports.append(_report(graph, level.memberships, sweeps, trace, f"{done} by {sweeps} sweeps", start))
-    return levels, reports
+    return levels
 
 
 def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
@@ -385,12 +386,12 @@ def _rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _report(
-    graph: Graph, memberships: sp.csr_array, sweeps: int, trace: tuple[float, ...], status: str, began: float
-) -> LevelReport:
-    fit = assess(graph, memberships)
-    seconds = time.perf_counter() - began
-    return LevelReport(memberships.shape[1], sweeps, trace, fit.log_likelihood, fit.gap, status, seconds)
+def _report(graph: Graph, fitted: _Fitted) -> LevelReport:
+    run, fit = fitted.run, assess(graph, fitted.memberships)
+    status = f"{run.status} by {run.sweeps} sweeps"
+    return LevelReport(
+        fitted.memberships.shape[1], run.sweeps, run.trace, fit.log_likelihood, fit.gap, status, run.seconds
+    )
 
 
 def _level(graph: Graph, fitted: _Fitted) -> Level:
@@ -411,16 +412,18 @@ def _frozen(array: Array) -> Array:
 
 def _falling_sizes(levels: Any, points: int | None) -> list[int]:
     """Check the sizes of the levels, as far as it can be done before the graph is there."""
-    given = levels if isinstance(levels, Iterable) and not isinstance(levels, str | bytes) else [levels]
-    sizes = [integer("levels", size, 1) for size in given]
-    if not sizes:
-        raise InputError("levels", "is empty", "name at least one size, as levels=[100, 20, 10]")
-    for finer, coarser in pairwise(sizes):
-        if coarser >= finer:
-            problem = f"got {sizes}, where {coarser} does not fall below {finer}"
+    unfit = (str, bytes, bytearray, memoryview, Set, Mapping)
+    single = isinstance(levels, unfit) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0
+    sizes: list[int] = []
+    for size in [levels] if single else levels:
+        sizes.append(integer("levels", size, 1))
+        if len(sizes) > 1 and sizes[-1] >= sizes[-2]:  # at once, for iterators without end
+            problem = f"got {shown(sizes)}, where {shown(sizes[-1])} does not fall below {shown(sizes[-2])}"
             raise InputError("levels", problem, "list falling sizes, as levels=[100, 20, 10]")
+    if not sizes:
+        raise InputError("levels", "got no sizes", "name at least one, as levels=[100, 20, 10]")
     if points is not None and sizes[0] > points:
-        problem = f"the finest level has {sizes[0]} clusters, but there are {points} points"
+        problem = f"got a finest level of {shown(sizes[0])} clusters, but there are {points} points"
         raise InputError("levels", problem, f"begin with at most {points}")
     return sizes
 
@@ -430,7 +433,10 @@ def _rows(X: Any) -> int | None:
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
-    return len(X) if hasattr(X, "__len__") else None
+    try:
+        return len(X)
+    except TypeError:  # as for a scalar; the door says what is wrong with it
+        return None
 
 
 def _notes(graph: Graph, sizes: list[int]) -> tuple[str, ...]:

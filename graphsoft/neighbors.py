@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.checks import generator
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.parallel import map_blocks
 from graphsoft.points import DIRECTIONS, NORMS, Points, row_blocks
@@ -76,7 +77,7 @@ _PYNNDESCENT = threading.Lock()  # two threads in numba's workqueue layer at onc
 
 
 def nearest_neighbors(
-    points: Points, n_neighbors: int, *, progress: Progress | None = None
+    points: Points, n_neighbors: int, *, rng: Any = None, progress: Progress | None = None
 ) -> tuple[Array, Array]:
     """Find the nearest other points of every point.
 
@@ -85,6 +86,8 @@ def nearest_neighbors(
     points : Points of shape (n, d)
     n_neighbors : int
         At least 1 and below n.
+    rng : None, int, or numpy Generator
+        Seed of pynndescent; None gives the same answer every time. One number is drawn from a generator.
     progress : callable, optional
         Called as ``progress("neighbors", done, n)``.
 
@@ -103,6 +106,8 @@ def nearest_neighbors(
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
+    random = generator("rng", rng)
+    seed = SEED if random is None else int(random.integers(2**31))
     count = len(points)
     indices = np.full((count, n_neighbors), -1, dtype=np.int32 if count < 2**31 else np.int64)
     distances = np.full((count, n_neighbors), np.inf)
@@ -111,8 +116,10 @@ def nearest_neighbors(
         return indices, distances
     part = points if len(alive) == count else points.take(alive)
     found = min(n_neighbors, len(part) - 1)
+    search = _searcher(part, found)
+    more = (seed,) if search is _by_descent else ()  # the other ways are exact
     done = 0
-    for rows, near, apart in _searcher(part, found)(part, found):
+    for rows, near, apart in search(part, found, *more):
         indices[alive[rows], :found] = np.where(near >= 0, alive[near], -1)
         distances[alive[rows], :found] = apart
         done += len(rows)
@@ -135,7 +142,7 @@ def _finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Ar
     return indices, distances
 
 
-def _searcher(points: Points, n_neighbors: int) -> Callable[[Points, int], Found]:
+def _searcher(points: Points, n_neighbors: int) -> Callable[..., Found]:
     """Choose the quickest way, by the input alone: the same input must always give the same graph."""
     count, features = points.values.shape
     if points.sparse:
@@ -310,7 +317,7 @@ def _by_pairs(points: Points, n_neighbors: int) -> Found:
     )
 
 
-def _by_descent(points: Points, n_neighbors: int) -> Found:
+def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     """Let pynndescent propose candidates.
 
     Twenty more than asked for: of 30,000 points of noise in 20 dimensions it then finds 99.5 of 100
@@ -319,7 +326,7 @@ def _by_descent(points: Points, n_neighbors: int) -> Found:
     """
     data: Any = points.multiplied().astype(np.float32) if points.sparse else _single(points)
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
-    candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + 21)), axis=1)
+    candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + 21), seed), axis=1)
     candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1
 
     def block(start: int, stop: int) -> tuple[Array, Array, Array]:
@@ -334,7 +341,7 @@ def _by_descent(points: Points, n_neighbors: int) -> Found:
     yield from map_blocks(block, len(points), 256)
 
 
-def _descend(data: Any, metric: str, listed: int) -> Array:
+def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
     """Run pynndescent on one thread, for its result depends on their number, and leave numba as it was."""
     import numba
 
@@ -344,7 +351,7 @@ def _descend(data: Any, metric: str, listed: int) -> Array:
         try:
             from pynndescent import NNDescent
 
-            index = NNDescent(data, metric=metric, n_neighbors=listed, random_state=SEED, n_jobs=1)
+            index = NNDescent(data, metric=metric, n_neighbors=listed, random_state=seed, n_jobs=1)
         finally:
             numba.config.THREADING_LAYER = layer
             numba.set_num_threads(threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from typing import TextIO
@@ -61,11 +62,15 @@ class ProgressLine:
             text = f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K"
         else:
             text += "\n"
-        self._stream.write(text)
-        self._stream.flush()
+        self._write(text)
 
     def clear(self) -> None:
         """Leave the terminal's line empty for what comes next."""
         if self._redraws and self._stage:
-            self._stream.write("\r\x1b[K")
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        """Show text where that is possible: a full disk below a log is no reason to stop the run."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
             self._stream.flush()

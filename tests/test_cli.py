@@ -232,7 +232,7 @@ def test_wrong_input_is_one_line_and_code_2(library, capsys, arguments, message)
             2,
             "--neighbors: got 0. Remedy: give at least 1.",
         ),
-        (InputError("data", "row 3 holds NaN", "drop it"), 2, "input: row 3 holds NaN. Remedy: drop it."),
+        (InputError("X", "row 3 holds NaN", "drop it"), 2, "input: row 3 holds NaN. Remedy: drop it."),
         (OSError(28, "No space left on device"), 1, "[Errno 28] No space left on device"),
         (MemoryError(), 1, "out of memory. Remedy: fewer points, fewer neighbours, or a larger machine."),
         (KeyboardInterrupt(), 130, "interrupted"),

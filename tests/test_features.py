@@ -67,10 +67,10 @@ def test_bools_are_features():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([], "1 dimensions"),
+        ([], "1 dimension"),
         (np.zeros((0, 3)), "0 samples"),
         (np.zeros((3, 0)), "0 features"),
-        (np.zeros(3), "1 dimensions, shape \\(3,\\)"),
+        (np.zeros(3), "1 dimension, shape \\(3,\\)"),
         (np.zeros((3, 2, 2)), "3 dimensions"),
         ([[1, 2], [3]], "cannot be read as an array"),
         ([["1.5", "2"]], "holds text"),
@@ -86,7 +86,7 @@ def test_bools_are_features():
         (np.array([[1, None]], dtype=object), "holds None, which is no real number, at row 0, column 1"),
         (np.array([[1, 1j]], dtype=object), "holds 1j"),
         (np.array([[1, "x" * 99]], dtype=object), r"holds 'xxx.*\.\.\., which"),
-        (np.array([1, "a"], dtype=object), "1 dimensions"),
+        (np.array([1, "a"], dtype=object), "1 dimension"),
         (pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]}), r"holds 'x'.*row 0, column 1 \('name'\)"),
         (pd.DataFrame({"a": [1.0, np.nan]}), r"nan at row 1, column 0 \('a'\)"),
         (pd.DataFrame({"a": pd.array([1.0, None], dtype="Float64")}), "nan at row 1"),
@@ -141,7 +141,7 @@ def test_bad_parameters_are_named_even_for_graphs(options, words):
 
 
 def test_metrics_for_sparse_features():
-    raises("metric for sparse data: got 'manhattan'", sp.csr_array(np.ones((3, 2))), metric="manhattan")
+    raises("^metric: got 'manhattan', but X is sparse", sp.csr_array(np.ones((3, 2))), metric="manhattan")
 
 
 def test_numpy_integers_are_integers():

@@ -246,5 +246,5 @@ def test_gaps_in_the_candidates_are_filled(monkeypatch):
     candidates[:30, :6] = expected[:30, [0, 1, 2, 3, 3, 0]]  # repeated, and with gaps
     candidates[30:, :2] = np.arange(30, 60)[:, None]  # nothing but the row itself
     monkeypatch.setattr(neighbors, "PRODUCT_WORK", 0)
-    monkeypatch.setattr(neighbors, "_descend", lambda data, metric, listed: candidates)
+    monkeypatch.setattr(neighbors, "_descend", lambda data, metric, listed, seed: candidates)
     assert np.array_equal(nearest_neighbors(Points.of(X), 4)[0], expected)

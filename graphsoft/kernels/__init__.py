@@ -23,13 +23,14 @@ class _OptionalCache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(*arguments)
         except Exception:  # a torn or foreign cache file can raise anything while it is read
+            with contextlib.suppress(OSError):
+                self.flush()  # so that the next run finds a whole one
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        try:
+        # saving reads the index first, which can again raise anything
+        with contextlib.suppress(Exception):
             super().save_overload(*arguments)
-        except OSError:
-            return
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

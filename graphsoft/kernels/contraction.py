@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["best_partners", "contract", "match"]
+__all__ = ["best_partners", "contract", "match", "match_siblings"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -53,6 +53,27 @@ def match(partners: Array, order: Array, most: int, leaders: Array) -> int:
         taken[i] = taken[j] = True
         leaders[max(i, j)] = min(i, j)
         pairs += 1
+    return pairs
+
+
+@kernel
+def match_siblings(partners: Array, order: Array, most: int, leaders: Array) -> int:
+    """Pair nodes that have the same best partner, in the given order; otherwise as `match`."""
+    waiting = np.full(partners.shape[0], -1, dtype=np.int64)
+    pairs = 0
+    for i in order:
+        j = partners[i]
+        if pairs == most:
+            break
+        if j < 0:
+            continue
+        other = waiting[j]
+        if other < 0:
+            waiting[j] = i
+        else:
+            waiting[j] = -1
+            leaders[max(i, other)] = min(i, other)
+            pairs += 1
     return pairs
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["dense_sweep", "gains", "mix_gains", "reach", "reweight"]
+__all__ = ["dense_sweep", "gains", "lift_gains", "reach", "reweight"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -98,10 +98,9 @@ def gains(
 
 
 @kernel
-def mix_gains(
+def lift_gains(
     ptr: Array,
     clusters: Array,
-    gain: Array,
     upper_ptr: Array,
     upper_clusters: Array,
     upper_gain: Array,
@@ -109,22 +108,20 @@ def mix_gains(
     parents: Array,
     parent_shares: Array,
     upper_count: int,
-    weight: float,
     start: int,
     stop: int,
     out_gain: Array,
 ) -> None:
-    """Blend a cluster's gain with the mean gain of its parents, ``(1 - weight) g + weight * P g_upper``."""
+    """Give each cluster of the rows `start:stop` the mean gain of its parents, ``P g_upper``."""
     above = np.zeros(upper_count)
     for i in range(start, stop):
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = upper_gain[at]
         for at in range(ptr[i], ptr[i + 1]):
-            cluster = clusters[at]
             mean = 0.0
-            for up in range(parent_ptr[cluster], parent_ptr[cluster + 1]):
+            for up in range(parent_ptr[clusters[at]], parent_ptr[clusters[at] + 1]):
                 mean += parent_shares[up] * above[parents[up]]
-            out_gain[at] = (1.0 - weight) * gain[at] + weight * mean
+            out_gain[at] = mean
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = 0.0
 

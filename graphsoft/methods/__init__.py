@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.methods.relation import Relation
 
 __all__ = ["METHODS", "Relation", "method_named"]
@@ -24,4 +24,4 @@ def method_named(method: Any) -> Relation:
         return method
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]()
-    raise InputError("method", f"got {method!r}", f"use one of {sorted(METHODS)}, or its settings")
+    raise InputError("method", f"got {shown(method)}", f"use one of {sorted(METHODS)}, or its settings")

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from graphsoft.coarsening import LOAD, coarsen, inverse_or_zero, joined, strays
 from graphsoft.errors import InputError
 from graphsoft.graph import Graph
-from graphsoft.kernels.factorize import dense_sweep, gains, mix_gains, reach, reweight
+from graphsoft.kernels.factorize import dense_sweep, gains, lift_gains, reach, reweight
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["Factorization", "Fit", "Relation", "assess", "polish_level"]
@@ -32,8 +32,6 @@ SEED = 0.05
 LEAST = 1e-4
 # An edge whose ends share no cluster counts as if the model gave it this part of what chance would give.
 UNEXPLAINED = 1e-3
-# How much the level being polished counts against the finest one, which carries the memberships.
-UPPER_WEIGHT = 0.8
 
 
 @dataclass(frozen=True)
@@ -165,14 +163,15 @@ def polish_level(
     graph: Graph,
     memberships: sp.csr_array,
     parents: sp.csr_array,
-    rounds: int = 2,
-    sweeps: int = 5,
+    rounds: int = 3,
+    sweeps: int = 3,
     progress: Progress | None = None,
 ) -> tuple[sp.csr_array, tuple[float, ...]]:
     """Refine the finest memberships so that an upper level explains the graph of the points better.
 
-    The likelihoods of the finest level and of the upper one, ``memberships @ parents``, rise together: each
-    cluster's gain is blended with the mean gain of its parents, so the chain rule holds by construction.
+    These are steps of expectation maximization for the upper level's memberships, ``memberships @ parents``, with
+    `parents` held: a finest cluster's gain is the mean gain of its parents. So the chain rule holds by
+    construction, and the upper level's likelihood never falls but where the support widens.
 
     Parameters
     ----------
@@ -181,21 +180,23 @@ def polish_level(
     memberships : csr_array of shape (n, m_0)
     parents : csr_array of shape (m_0, m)
         ``p(upper cluster | finest cluster)``.
+    rounds, sweeps : int
+        Times the support is widened to the clusters of the neighbours, and sweeps after each.
+    progress : callable, optional
 
     Returns
     -------
     csr_array of shape (n, m_0)
     tuple of float
-        The blended log-likelihood before each sweep.
+        The upper level's log-likelihood before each sweep.
     """
     trace = []
     for done in range(rounds * (sweeps + 1)):
         spread = done % (sweeps + 1) == 0
-        lower = _gains(graph, memberships, spread)
         upper = _gains(graph, memberships @ parents, spread)
-        blended = _blended(lower.matrix, upper.matrix, parents)
-        memberships = _reweighted(memberships, blended)
-        trace.append((1 - UPPER_WEIGHT) * lower.log_likelihood + UPPER_WEIGHT * upper.log_likelihood)
+        candidates = _gains(graph, memberships, spread).matrix if spread else memberships
+        memberships = _reweighted(memberships, _lifted(candidates, upper.matrix, parents))
+        trace.append(upper.log_likelihood)
         if progress is not None:
             progress("polishing", done + 1, rounds * (sweeps + 1))
     return memberships, tuple(trace)
@@ -274,19 +275,19 @@ def _of_degrees(graph: Graph) -> float:
     return 2.0 * float(degrees @ np.log(degrees))
 
 
-def _blended(lower: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
-    blended = np.empty(lower.nnz)
+def _lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
+    """Gains of the candidate clusters by way of their parents."""
+    lifted = np.empty(candidates.nnz)
 
     def piece(start: int, stop: int) -> None:
-        mix_gains(
-            lower.indptr, lower.indices, lower.data, upper.indptr, upper.indices, upper.data,
-            parents.indptr, parents.indices, parents.data, parents.shape[1], UPPER_WEIGHT, start, stop,
-            blended,
+        lift_gains(
+            candidates.indptr, candidates.indices, upper.indptr, upper.indices, upper.data,
+            parents.indptr, parents.indices, parents.data, parents.shape[1], start, stop, lifted,
         )  # fmt: skip
 
-    for _ in map_pieces(piece, pieces_by_load(lower.indptr, LOAD)):
+    for _ in map_pieces(piece, pieces_by_load(candidates.indptr, LOAD)):
         pass
-    return sp.csr_array((blended, lower.indices, lower.indptr), shape=lower.shape)
+    return sp.csr_array((lifted, candidates.indices, candidates.indptr), shape=candidates.shape)
 
 
 def _reweighted(memberships: sp.csr_array, gain: sp.csr_array) -> sp.csr_array:

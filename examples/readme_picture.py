@@ -1,0 +1,159 @@
+"""Draw the picture of README: ``python examples/readme_picture.py [picture.png]`` (needs graphsoft[plot]).
+
+Every cluster has a colour, shades of one colour below the same parent, and a point shows the mean of its
+clusters' colours, weighted by its memberships. Points torn between clusters are ringed.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle
+
+import graphsoft
+
+LEVELS = [60, 16, 5]
+HUES = np.array([28.0, 85.0, 150.0, 240.0, 310.0])  # degrees, of the clusters on the top level
+BETWEEN = 0.9  # a point whose likeliest cluster is less likely than this is drawn with a ring
+INK, PAPER = "#2b2d33", "#ffffff"
+
+
+def draw_points():
+    """Return a ring round two clouds that touch, and two crescents with a cloud between, as (n, 2)."""
+    rng = np.random.default_rng(7)
+
+    def cloud(x, y, width, height, count):
+        return rng.normal((x, y), (width, height), (count, 2))
+
+    def arc(x, y, radius, start, stop, count, width):
+        angle, distance = rng.uniform(start, stop, count) * 2 * np.pi, radius + rng.normal(0, width, count)
+        return np.column_stack([x + distance * np.cos(angle), y + distance * np.sin(angle)])
+
+    return np.concatenate(
+        [
+            arc(0, 0, 2.25, 0, 1, 420, 0.11),
+            cloud(-0.7, 0.1, 0.41, 0.5, 330),
+            cloud(0.74, -0.1, 0.41, 0.5, 330),
+            arc(4.6, 0.2, 1.75, 0.0, 0.5, 360, 0.16),
+            arc(6.35, 0.1, 1.75, 0.5, 1.0, 360, 0.16),
+            cloud(9.0, 0.9, 0.5, 0.5, 330),
+        ]
+    )
+
+
+def to_rgb(lab):
+    """Turn OKLab colours, (n, 3), into sRGB; means of OKLab colours look like means."""
+    lightness, a, b = np.asarray(lab).T
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = np.column_stack(
+        [
+            4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short,
+            -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
+            -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
+        ]
+    ).clip(0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
+def left_to_right(h, points):
+    """Rank the clusters of every level along x: neighbours in the picture get neighbouring colours."""
+    middles = [level.memberships.T @ (h.graph.degrees * points[:, 0]) / level.mass for level in h]
+    return [np.argsort(np.argsort(middle)) for middle in middles]
+
+
+def shade(h, ranks):
+    """Give every cluster a colour in OKLab: its likeliest parent's, turned and lightened a little.
+
+    Returns one array of shape (m_l, 3) for each level, finest first.
+    """
+    hues, lightness = np.radians(HUES)[ranks[-1]], np.full(len(h[-1].mass), 0.68)
+    colours = [polar(lightness, hues)]
+    for below in reversed(range(len(h) - 1)):
+        parent = h[below].parents.argmax(axis=1).ravel()
+        place, lift = np.zeros(len(parent)), np.zeros(len(parent))
+        for up in range(len(hues)):
+            family = np.flatnonzero(parent == up)
+            family = family[np.argsort(ranks[below][family])]
+            place[family] = np.linspace(-1, 1, len(family)) if len(family) > 1 else 0.0
+            lift[family] = np.where(np.arange(len(family)) % 2, 0.07, -0.05)
+        turn = 0.42 if below == len(h) - 2 else 0.1
+        hues, lightness = hues[parent] + turn * place, lightness[parent] + lift
+        colours.append(polar(lightness, hues))
+    return colours[::-1]
+
+
+def polar(lightness, hues, chroma=0.15):
+    """Turn lightness and hue into OKLab."""
+    return np.column_stack([lightness, chroma * np.cos(hues), chroma * np.sin(hues)])
+
+
+def draw_level(axes, h, index, points, colours):
+    """Draw the graph in grey, and on it the points in the mean colour of their clusters."""
+    level = h[index]
+    first, second = h.graph.adjacency.nonzero()
+    edges = np.stack([points[first], points[second]], axis=1)[first < second]
+    axes.add_collection(LineCollection(edges, colors="#d5d8df", linewidths=0.5, zorder=1))
+    between = level.memberships.max(axis=1).toarray().ravel() < BETWEEN
+    mixed = to_rgb(level.memberships @ colours)
+    axes.scatter(*points.T, c=mixed, s=11, linewidths=0, zorder=2)
+    axes.scatter(*points[between].T, c=mixed[between], s=11, edgecolors=INK, linewidths=0.7, zorder=3)
+    axes.set_aspect("equal", anchor="N")
+    name(
+        axes,
+        f"h[{index}]",
+        f"{len(level.mass)} clusters; ringed: {between.mean():.0%} of the points, torn between some",
+    )
+
+
+def draw_icicle(axes, h, ranks, colours):
+    """Draw the tree from the top down, as wide as clusters are heavy."""
+    spans = {h.tree.root.id: (0.0, 1.0)}
+    for node in reversed(h.tree.nodes):  # every node comes after its parent
+        start, width = spans[node.id]
+        children = sorted(map(h.tree.find, node.children), key=lambda child: ranks[child.level][child.index])
+        total = sum(child.mass for child in children)
+        for child in children:
+            spans[child.id] = (start, width * child.mass / total)
+            start += width * child.mass / total
+        if node.id == h.tree.root.id:
+            continue
+        start, width = spans[node.id]
+        colour = to_rgb(colours[node.level][[node.index]])[0]
+        box = {"edgecolor": PAPER, "linewidth": 0.8}
+        axes.add_patch(Rectangle((start, node.level), width, 0.94, facecolor=colour, **box))
+    axes.set_xlim(-0.01, 1.01)
+    axes.set_ylim(-0.1, len(h) + 0.05)
+    name(axes, "h.tree", "every cluster below its likeliest parent, as wide as it is heavy")
+
+
+def name(axes, code, words):
+    """Write the title of a panel."""
+    axes.set_axis_off()
+    axes.text(0.0, 1.02, code, transform=axes.transAxes, family="monospace", weight="bold", color=INK)
+    axes.text(0.105, 1.02, words, transform=axes.transAxes, color=INK)
+
+
+def main():
+    """Cluster, draw and save."""
+    target = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("hierarchy.png")
+    points = draw_points()
+    h = graphsoft.hierarchy(points, levels=LEVELS)
+    ranks = left_to_right(h, points)
+    colours = shade(h, ranks)
+    plt.rcParams["font.size"] = 10
+    figure, panels = plt.subplots(2, 2, figsize=(12.4, 5.6), facecolor=PAPER, layout="constrained")
+    for index, axes in enumerate(panels.flat[:3]):
+        draw_level(axes, h, index, points, colours[index])
+    draw_icicle(panels[1, 1], h, ranks, colours)
+    figure.savefig(target, dpi=115, pil_kwargs={"optimize": True})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Dense, slow, obvious copies of the engine's formulas; imports nothing from the package.
+
+W (n, n) is a symmetric graph, d its degrees, B (n, m) a factor with ``W ~ B L^-1 B^T``, ``L = diag(B^T 1)``;
+S (n, m) memberships, ``S = D^-1 B``; P (m, m_above) parents.
+"""
+
+import math
+
+import numpy as np
+
+
+def inverse(values):
+    """1 / values, and 0 where a value is 0."""
+    return np.array([1 / value if value > 0 else 0.0 for value in values])
+
+
+def ratio(weights, model):
+    """weights / model on the edges, 0 elsewhere."""
+    quotient = np.zeros_like(weights)
+    quotient[weights > 0] = weights[weights > 0] / model[weights > 0]
+    return quotient
+
+
+def equivalent(B):
+    """The graph that a factor stands for, B L^-1 B^T."""
+    return B @ np.diag(inverse(B.sum(axis=0))) @ B.T
+
+
+# One level
+
+
+def factor(W, S):
+    return W.sum(axis=1)[:, None] * S
+
+
+def model(W, S, floor=0.0):
+    """B L^-1 B^T, no less than `floor` times what chance would give."""
+    d = W.sum(axis=1)
+    return np.maximum(equivalent(factor(W, S)), floor * np.outer(d, d))
+
+
+def log_likelihood(W, S, floor=0.0):
+    M = model(W, S, floor)
+    return sum(W[i, j] * math.log(M[i, j]) for i, j in np.argwhere(W > 0))
+
+
+def gains(W, S, floor=0.0):
+    """g_iq = sum_j w_ij / (B L^-1 B^T)_ij h_jq with H = B L^-1."""
+    B = factor(W, S)
+    H = B @ np.diag(inverse(B.sum(axis=0)))
+    return ratio(W, model(W, S, floor)) @ H
+
+
+def kkt_gap(W, S, floor=0.0):
+    G = gains(W, S, floor)
+    return max([0.0, *(G[S == 0] - 1)])
+
+
+def em_step(W, B):
+    """The joint update in terms of B alone."""
+    H = B @ np.diag(inverse(B.sum(axis=0)))
+    return B * (ratio(W, equivalent(B)) @ H)
+
+
+def em_step_joint(W, H, scale):
+    """The joint update as printed: eqs. 3 and 4, with H (n, m) of column sums 1 and the diagonal `scale`."""
+    n, m = H.shape
+    R = ratio(W, H @ np.diag(scale) @ H.T)
+    new_H, new_scale = np.zeros((n, m)), np.zeros(m)
+    for p in range(m):
+        for i in range(n):
+            new_H[i, p] = H[i, p] * sum(R[i, j] * scale[p] * H[j, p] for j in range(n))
+            new_scale[p] += scale[p] * sum(R[i, j] * H[i, p] * H[j, p] for j in range(n))
+        new_H[:, p] /= new_H[:, p].sum()
+    return new_H, new_scale * W.sum() / new_scale.sum()
+
+
+def reweight(S, G, seed, least):
+    """Shares times gains; a cluster not held enters if its gain is above one; small shares are dropped."""
+    result = np.zeros_like(S)
+    for i, (shares, gain) in enumerate(zip(S, G, strict=True)):
+        entering = seed * np.clip(gain - 1, 0, 1)
+        row = np.where(shares > 0, shares * gain, entering)
+        row[row <= least] = 0
+        result[i] = row / row.sum() if row.any() else shares
+    return result
+
+
+def dense_sweep(W, S, floor):
+    grown = S * gains(W, S, floor)
+    return np.array([new / new.sum() if new.any() else old for new, old in zip(grown, S, strict=True)])
+
+
+# Contraction
+
+
+def best_partner(W, d, i):
+    """The neighbour of largest w_ij / (d_i d_j), the lower one where two are equal, or -1; and that score."""
+    best, score = -1, 0.0
+    for j in range(len(W)):
+        if j != i and W[i, j] > 0 and W[i, j] * (1 / d[j]) > score:
+            best, score = j, W[i, j] * (1 / d[j])
+    return best, score * (1 / d[i]) if d[i] > 0 else 0.0
+
+
+def matching(partners, order, most):
+    """Pairs of nodes and their partners, no node in two of them, in the given order."""
+    pairs, taken = [], set()
+    for i in order:
+        if len(pairs) < most and partners[i] >= 0 and not {i, partners[i]} & taken:
+            pairs.append((min(i, partners[i]), max(i, partners[i])))
+            taken |= {i, partners[i]}
+    return pairs
+
+
+def siblings(partners, order, most):
+    """Pairs of nodes that want the same partner, each two that follow one another in the given order."""
+    pairs, waiting = [], {}
+    for i in order:
+        if len(pairs) < most and partners[i] >= 0:
+            if partners[i] in waiting:
+                pairs.append(tuple(sorted((i, waiting.pop(partners[i])))))
+            else:
+                waiting[partners[i]] = i
+    return pairs
+
+
+def indicator(group, groups):
+    S = np.zeros((len(group), groups))
+    S[np.arange(len(group)), group] = 1
+    return S
+
+
+def contract(W, group, groups):
+    S = indicator(group, groups)
+    return S.T @ W @ S
+
+
+# From level to level
+
+
+def cluster_graph(B, d):
+    return B.T @ np.diag(inverse(d)) @ B
+
+
+def chain(steps):
+    """The chain rule: the product of row-stochastic matrices, finest first."""
+    product = steps[0]
+    for step in steps[1:]:
+        product = product @ step
+    return product
+
+
+def walk(W, t):
+    """How often a walk is at i now and at j after t steps, W (D^-1 W)^(t-1)."""
+    step = np.diag(inverse(W.sum(axis=1))) @ W
+    return W @ np.linalg.matrix_power(step, t - 1)
+
+
+def lazy_parents(W, group, least):
+    """p(parent | cluster): the group of a walk on W that stayed or stepped, without chances below `least`."""
+    P = np.zeros_like(group)
+    step = np.diag(inverse(W.sum(axis=1))) @ W
+    for q in range(len(W)):
+        chance = 0.5 * group[q] + 0.5 * step[q] @ group
+        chance[chance < least] = 0
+        P[q] = chance / chance.sum()
+    return P
+
+
+def lifted_gains(upper, P):
+    """For each cluster the mean gain of its parents."""
+    lifted = np.zeros((len(upper), len(P)))
+    for i, q in np.ndindex(lifted.shape):
+        lifted[i, q] = sum(P[q, p] * upper[i, p] for p in range(P.shape[1]))
+    return lifted
+
+
+def polish_step(W, S, P, floor=0.0):
+    """One step that raises the log-likelihood of S P by way of S."""
+    grown = S * lifted_gains(gains(W, S @ P, floor), P)
+    return np.array([new / new.sum() if new.any() else old for new, old in zip(grown, S, strict=True)])
+
+
+# What a level says of a point
+
+
+def label(shares):
+    return max(range(len(shares)), key=lambda q: (shares[q], -q))
+
+
+def entropy(shares):
+    return -sum(share * math.log(share) for share in shares if share > 0)

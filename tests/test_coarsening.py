@@ -1,0 +1,115 @@
+"""Contraction of graphs: sums are kept, sizes are met, and merges follow the edges."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
+from shapes import graph_of, ring_of_cliques, through
+from strategies import graphs
+
+from graphsoft import coarsening
+from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, joined, strays
+
+
+@given(graphs(), st.integers(1, 12))
+def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count):
+    n = len(graph)
+    scales = coarsen(graph, count)
+    if n <= count:
+        assert scales == []
+        return
+    assert len(scales[-1].graph) == count
+    W, below = graph.adjacency.toarray(), n
+    for number, scale in enumerate(scales):
+        group = through(scales[: number + 1], n)
+        assert sorted(set(scale.group.tolist())) == list(range(len(scale.graph)))
+        assert len(scale.group) == below
+        assert 2 * len(scale.graph) <= below or scale is scales[-1]
+        below = len(scale.graph)
+        expected = naive.contract(W, group, below)
+        np.testing.assert_allclose(scale.graph.adjacency.toarray(), expected, rtol=1e-12)
+        masses = naive.indicator(group, below).T @ graph.degrees
+        np.testing.assert_allclose(scale.graph.degrees, masses, rtol=1e-12)
+
+
+@given(graphs(), st.integers(1, 12))
+def test_merges_follow_edges_while_there_are_any(graph, count):
+    group = through(coarsen(graph, count), len(graph))
+    components = graph.components
+    if components.max() + 1 > count:  # nothing but whole components was put together
+        assert all(len(set(group[components == part])) == 1 for part in range(components.max() + 1))
+        return
+    for number in range(group.max() + 1):
+        inside = np.flatnonzero(group == number)
+        parts, _ = connected_components(graph.adjacency[inside][:, inside], directed=False)
+        assert parts == 1
+
+
+def test_the_pair_of_largest_score_merges_first():
+    W = np.array([[0, 3, 0, 0], [3, 0, 5, 0], [0, 5, 0, 4], [0, 0, 4, 0]], dtype=float)
+    group = coarsen(graph_of(W), 3)[
+        0
+    ].group  # 3 / (3 * 8) < 4 / (9 * 4) > 5 / (8 * 9): not the largest weight
+    assert 3 / (3 * 8) > 4 / (9 * 4) > 5 / (8 * 9)
+    assert group.tolist() == [0, 0, 1, 2]
+
+
+def test_cliques_are_found():
+    group = through(coarsen(graph_of(ring_of_cliques()), 4), 20)
+    assert group.reshape(4, 5).tolist() == [[number] * 5 for number in group[::5]]
+    assert len(set(group)) == 4
+
+
+def test_a_star_shrinks_by_more_than_a_node_a_round():
+    steps = []
+    star = np.zeros((500, 500))
+    star[0, 1:] = star[1:, 0] = 1
+    scales = coarsen(graph_of(star), 2, lambda *step: steps.append(step))
+    assert len(scales[-1].graph) == 2
+    assert len(steps) < 150
+
+
+def test_progress_rises_to_the_end():
+    seen = []
+    coarsen(graph_of(ring_of_cliques()), 3, lambda *step: seen.append(step))
+    assert seen[-1] == ("coarsening", 17, 17)
+    assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
+
+
+@given(graphs(least=2), st.data())
+def test_contraction_in_small_pieces_gives_the_same_bits(graph, data):
+    groups = data.draw(st.integers(1, len(graph)))
+    group = np.array(data.draw(st.permutations([i % groups for i in range(len(graph))])))
+    whole = contracted(graph, group, groups).adjacency
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coarsening, "LOAD", 2)
+        cut = contracted(graph, group, groups).adjacency
+    for part in ("data", "indices", "indptr"):
+        assert getattr(cut, part).tobytes() == getattr(whole, part).tobytes()
+
+
+def test_lightest_are_grouped_where_no_edge_is_left():
+    graph = graph_of(np.diag([5.0, 1, 4, 1, 0, 9]))
+    assert coarsen(graph, 5)[0].group.tolist() == [0, 1, 2, 3, 1, 4]
+    assert len(coarsen(graph_of(np.zeros((9, 9))), 1)[-1].graph) == 1
+
+
+@given(graphs(), st.integers(1, 5))
+def test_strays_are_light_components(graph, count):
+    W, total = graph.adjacency.toarray(), graph.degrees.sum()
+    light = np.zeros(len(graph), dtype=bool)
+    for part in range(graph.components.max() + 1):
+        inside = graph.components == part
+        light[inside] = W[inside].sum() < coarsening.STRAY_MASS * total / count
+    expected = light if (~light).sum() >= count and total > 0 else np.zeros_like(light)
+    assert strays(graph, count).tolist() == expected.tolist()
+
+
+def test_inverse_of_nothing_is_nothing():
+    assert inverse_or_zero(np.array([0.0, 4.0, 0.0])).tolist() == [0, 0.25, 0]
+
+
+def test_no_rows_join_to_no_rows():
+    assert joined([], 3).shape == (0, 3)

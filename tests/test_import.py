@@ -1,0 +1,132 @@
+"""Importing is quick and light, and the compile cache is never in the way."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphsoft
+
+HEAVY = ["numba", "sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy", "numpy"]
+PACKAGE = Path(graphsoft.__file__).parent
+MATCH = """if True:
+    import numpy as np
+    import graphsoft
+    from graphsoft.kernels.contraction import match
+    pairs = match(np.array([1, 0, 0]), np.arange(3), 9, np.arange(3))
+    print(graphsoft.__file__, pairs, sum(match.stats.cache_hits.values()))
+"""
+WHOLE_RUN = """if True:
+    import graphsoft
+    graph = [[0, 2, 1, 0], [2, 0, 0, 0], [1, 0, 0, 3], [0, 0, 3, 0]]
+    h = graphsoft.hierarchy(graph, [2, 1], affinity="precomputed")
+    print(graphsoft.__file__, *h[0].labels)
+"""
+
+
+def run(code, folder=None, **environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder,  # where it looks for the package first
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A copy of the package in a folder of its own; run it from there."""
+    shutil.copytree(PACKAGE, tmp_path / "graphsoft", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def cache_hits(folder, **environment):
+    """Run one kernel of the package in `folder`; 1 if it came from the cache, 0 if it was compiled."""
+    file, pairs, hits = run(MATCH, folder, **environment).split()
+    assert Path(file).parent.parent == folder
+    assert pairs == "1"
+    return int(hits)
+
+
+def test_import_is_quick():
+    code = "import time; start = time.perf_counter(); import graphsoft; print(time.perf_counter() - start)"
+    assert statistics.median(float(run(code)) for _ in range(5)) < 0.3
+
+
+def test_import_pulls_in_nothing_heavy():
+    code = f"import sys, graphsoft; print([name for name in {HEAVY} if name in sys.modules])"
+    assert run(code).strip() == "[]"
+
+
+def test_graph_and_methods_pull_in_only_what_they_need():
+    code = f"import sys, graphsoft; graphsoft.hierarchy; print([n for n in {HEAVY[1:6]} if n in sys.modules])"
+    assert run(code).strip() == "[]"
+
+
+def test_public_names_are_found_and_listed():
+    for name in graphsoft.__all__:
+        assert getattr(graphsoft, name).__name__ == name
+    assert set(graphsoft.__all__) <= set(dir(graphsoft))
+    with pytest.raises(AttributeError, match="has no attribute 'cluster'"):
+        graphsoft.cluster  # noqa: B018
+
+
+def test_kernels_are_cached(elsewhere, tmp_path):
+    cache = str(tmp_path / "cache")
+    assert cache_hits(elsewhere, NUMBA_CACHE_DIR=cache) == 0
+    assert cache_hits(elsewhere, NUMBA_CACHE_DIR=cache) == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "garbage"])
+def test_a_damaged_cache_is_no_error(elsewhere, tmp_path, damage):
+    cache = tmp_path / "cache"
+    cache_hits(elsewhere, NUMBA_CACHE_DIR=str(cache))
+    files = [file for file in cache.rglob("*") if file.is_file()]
+    assert {file.suffix for file in files} == {".nbi", ".nbc"}
+    for file in files:
+        whole = file.read_bytes()
+        file.write_bytes(
+            {"cut": whole[: len(whole) // 2], "empty": b"", "garbage": b"\x80garbage" * 9}[damage]
+        )
+    assert cache_hits(elsewhere, NUMBA_CACHE_DIR=str(cache)) == 0
+    assert cache_hits(elsewhere, NUMBA_CACHE_DIR=str(cache)) == 1  # mended
+
+
+def test_no_place_for_a_cache_is_no_error(elsewhere):
+    # numba looks beside the module, then below HOME: here neither can hold a folder
+    for folder in (elsewhere / "graphsoft", elsewhere / "graphsoft" / "kernels"):
+        (folder / "__pycache__").write_text("a file, no folder")
+    nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "LOCALAPPDATA": os.devnull}
+    assert cache_hits(elsewhere, NUMBA_CACHE_DIR="", **nowhere) == 0
+
+
+def test_a_read_only_folder_is_no_error(elsewhere):
+    folders = [elsewhere, *(path for path in elsewhere.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        out = run(WHOLE_RUN, elsewhere, HOME=os.devnull, XDG_CACHE_HOME=os.devnull)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    file, *labels = out.split()
+    assert Path(file).parent.parent == elsewhere
+    assert labels == ["0", "0", "1", "1"]
+
+
+def test_a_full_disk_is_no_error(elsewhere, tmp_path):
+    resource = pytest.importorskip("resource")  # not on every system
+    cache = tmp_path / "cache"
+    full = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, {resource.RLIM_INFINITY}))\n"
+    out = run(full + MATCH, elsewhere, NUMBA_CACHE_DIR=str(cache))
+    assert out.split()[1:] == ["1", "0"]
+    assert not any(file.stat().st_size for file in cache.rglob("*") if file.is_file())

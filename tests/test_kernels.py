@@ -1,0 +1,246 @@
+"""Every compiled loop of the engine against its dense copy; in pieces of any size it gives the same bits."""
+
+from itertools import pairwise
+
+import naive
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from strategies import factored_graphs, memberships, weight_matrices
+
+from graphsoft.kernels import contraction, factorize, kernel
+
+cuts = st.lists(st.integers(0, 12), max_size=4)
+
+
+def pieces(n, cut):
+    edges = sorted({0, n, *(min(at, n) for at in cut)})
+    return list(pairwise(edges))
+
+
+def sparse(dense):
+    matrix = sp.csr_array(dense)
+    return matrix.indptr, matrix.indices, matrix.data
+
+
+def rows(parts, columns):
+    """Put together what a kernel wrote for some pieces."""
+    counts = np.concatenate([np.diff(ptr) for ptr, *_ in parts])
+    indices = np.concatenate([indices for _, indices, _ in parts])
+    data = np.concatenate([data for *_, data in parts])
+    return sp.csr_array((data, indices, np.append(0, np.cumsum(counts))), (len(counts), columns))
+
+
+def floor_of(W):
+    return 1e-3 / W.sum() if W.any() else 1.0
+
+
+def run_gains(W, S, spread, cut):
+    ptr, clusters, shares = sparse(S)
+    d, parts, likelihood = W.sum(axis=1), [], np.full(len(W), np.nan)
+    indptr, indices, weights = sparse(W)
+    for start, stop in pieces(len(W), cut):
+        room = factorize.reach(indptr, indices, ptr, start, stop, S.shape[1])
+        out = np.zeros(stop - start + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+        filled = factorize.gains(
+            indptr, indices, weights, naive.inverse(d), ptr, clusters, shares, naive.inverse(d @ S),
+            floor_of(W), spread, start, stop, *out, likelihood[start:stop],
+        )  # fmt: skip
+        assert filled == out[0][-1] <= room
+        parts.append((out[0], out[1][:filled], out[2][:filled]))
+    return rows(parts, S.shape[1]), likelihood
+
+
+def run_reweight(S, gain, seed, least, cut):
+    ptr, _, shares = sparse(S)
+    parts = []
+    for start, stop in pieces(len(S), cut):
+        room = gain.indptr[stop] - gain.indptr[start]
+        out = np.zeros(stop - start + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+        filled = factorize.reweight(
+            ptr, shares, gain.indptr, gain.indices, gain.data, seed, least, start, stop, *out
+        )
+        parts.append((out[0], out[1][:filled], out[2][:filled]))
+    return rows(parts, S.shape[1])
+
+
+def touched(W, S):
+    """The clusters that a node or one of its neighbours holds."""
+    return (S > 0) | ((W > 0).astype(int) @ (S > 0).astype(int) > 0)
+
+
+@given(factored_graphs(), st.booleans(), cuts)
+def test_gains(example, spread, cut):
+    W, S = example
+    found, likelihood = run_gains(W, S, spread, cut)
+    whole, once = run_gains(W, S, spread, [])
+    assert found.data.tobytes() == whole.data.tobytes()
+    assert found.indices.tolist() == whole.indices.tolist()
+    assert likelihood.tobytes() == once.tobytes()
+
+    stored = np.zeros(S.shape, int)
+    np.add.at(stored, found.tocoo().coords, 1)
+    assert (stored == (touched(W, S) if spread else S > 0)).all()
+    expected = np.where(stored, naive.gains(W, S, floor_of(W)), 0)
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-10, atol=0)
+    # the clusters that a node holds come first, in their order
+    for i, held in enumerate(S):
+        own = np.flatnonzero(held)
+        assert found.indices[found.indptr[i] :][: len(own)].tolist() == own.tolist()
+
+    d = W.sum(axis=1)
+    of_degrees = 2 * sum(value * np.log(value) for value in d if value > 0)
+    expected = naive.log_likelihood(W, S, floor_of(W))
+    scale = sum(abs(W[i, j] * np.log(W[i, j] / W.sum())) + W[i, j] for i, j in np.argwhere(W > 0))
+    assert likelihood.sum() + of_degrees == pytest.approx(expected, abs=1e-9 * (scale + abs(of_degrees)))
+
+
+@given(factored_graphs())
+def test_reach_is_enough_and_not_much_more(example):
+    W, S = example
+    n, m = S.shape
+    ptr, (indptr, indices, _) = sparse(S)[0], sparse(W)
+    for i in range(n):
+        bound = factorize.reach(indptr, indices, ptr, i, i + 1, m)
+        assert touched(W, S)[i].sum() <= bound <= m
+    assert factorize.reach(indptr, indices, ptr, 0, n, m) == sum(
+        factorize.reach(indptr, indices, ptr, i, i + 1, m) for i in range(n)
+    )
+
+
+@given(factored_graphs(), st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 1e-4, 0.2, 1.0]), cuts)
+def test_reweight(example, seed, least, cut):
+    W, S = example
+    gain, _ = run_gains(W, S, True, [])
+    found = run_reweight(S, gain, seed, least, cut)
+    whole = run_reweight(S, gain, seed, least, [])
+    assert found.data.tobytes() == whole.data.tobytes()
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
+    assert (found.data > 0).all()
+    np.testing.assert_allclose(found.toarray(), naive.reweight(S, gain.toarray(), seed, least), rtol=1e-13)
+
+
+@given(factored_graphs(), cuts)
+def test_dense_sweep(example, cut):
+    W, S = example
+    d = W.sum(axis=1)
+
+    def run(cut):
+        stepped, likelihood = np.full_like(S, np.nan), np.full(len(W), np.nan)
+        for start, stop in pieces(len(W), cut):
+            factorize.dense_sweep(
+                *sparse(W), naive.inverse(d), S, naive.inverse(d @ S), floor_of(W), start, stop, stepped,
+                likelihood[start:stop],
+            )  # fmt: skip
+        return stepped, likelihood
+
+    stepped, likelihood = run(cut)
+    whole, once = run([])
+    assert stepped.tobytes() == whole.tobytes()
+    assert likelihood.tobytes() == once.tobytes()
+    np.testing.assert_allclose(stepped, naive.dense_sweep(W, S, floor_of(W)), rtol=1e-10, atol=1e-300)
+    np.testing.assert_allclose(likelihood, run_gains(W, S, False, [])[1], rtol=1e-10)
+
+
+@given(factored_graphs(clusters=4), st.data(), st.booleans(), cuts)
+def test_lift_gains(example, data, spread, cut):
+    W, S = example
+    P = data.draw(memberships(S.shape[1], data.draw(st.integers(1, 3))))
+    candidates, upper = run_gains(W, S, spread, [])[0], run_gains(W, S @ P, spread, [])[0]
+    parent = sparse(P)
+
+    def run(cut):
+        lifted = np.full(candidates.nnz, np.nan)
+        for start, stop in pieces(len(W), cut):
+            factorize.lift_gains(
+                candidates.indptr, candidates.indices, upper.indptr, upper.indices, upper.data, *parent,
+                P.shape[1], start, stop, lifted,
+            )  # fmt: skip
+        return lifted
+
+    lifted = run(cut)
+    assert lifted.tobytes() == run([]).tobytes()
+    expected = naive.lifted_gains(upper.toarray(), P)
+    np.testing.assert_allclose(lifted, expected[candidates.tocoo().coords], rtol=1e-12)
+
+
+@given(weight_matrices(), cuts)
+def test_best_partners(W, cut):
+    d = W.sum(axis=1)
+    partners, scores = np.full(len(W), -7), np.full(len(W), np.nan)
+    for start, stop in pieces(len(W), cut):
+        contraction.best_partners(*sparse(W), naive.inverse(d), start, stop, partners, scores)
+    expected = [naive.best_partner(W, d, i) for i in range(len(W))]
+    assert list(zip(partners.tolist(), scores.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("way", ["match", "match_siblings"])
+@given(weight_matrices(), st.integers(0, 8), st.randoms(use_true_random=False))
+def test_matches(way, W, most, random):
+    n, d = len(W), W.sum(axis=1)
+    partners = np.array([naive.best_partner(W, d, i)[0] for i in range(n)])
+    order = list(range(n))
+    random.shuffle(order)
+    leaders = np.arange(n)
+    pairs = getattr(contraction, way)(partners, np.array(order), most, leaders)
+    slow = {"match": naive.matching, "match_siblings": naive.siblings}[way]
+    expected = slow(partners.tolist(), order, most)
+    assert pairs == len(expected)
+    assert {(leader, i) for i, leader in enumerate(leaders.tolist()) if leader != i} == set(expected)
+    assert len({node for pair in expected for node in pair}) == 2 * pairs
+
+
+@given(weight_matrices(), st.data(), cuts)
+def test_contract(W, data, cut):
+    n = len(W)
+    groups = data.draw(st.integers(1, n))
+    others = data.draw(st.lists(st.integers(0, groups - 1), min_size=n - groups, max_size=n - groups))
+    group = np.array(data.draw(st.permutations([*range(groups), *others])))
+    members = np.argsort(group, kind="stable")
+    member_ptr = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
+
+    def run(cut):
+        parts = []
+        for start, stop in pieces(groups, cut):
+            out = np.zeros(stop - start + 1, np.int64), np.empty(n * n, np.int64), np.empty(n * n)
+            filled = contraction.contract(*sparse(W), member_ptr, members, group, groups, start, stop, *out)
+            parts.append((out[0], out[1][:filled], out[2][:filled]))
+        return rows(parts, groups)
+
+    found, whole = run(cut), run([])
+    assert found.data.tobytes() == whole.data.tobytes()
+    assert found.indices.tolist() == whole.indices.tolist()
+    assert all(len(set(row)) == len(row) for row in np.split(found.indices, found.indptr[1:-1]))
+    np.testing.assert_allclose(found.toarray(), naive.contract(W, group, groups), rtol=1e-13)
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("problem", [OSError("read-only"), EOFError("cut"), ValueError("garbage")])
+def test_a_cache_that_fails_is_passed_over(monkeypatch, tmp_path, problem):
+    def fail(*arguments):
+        raise problem
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    cache = kernel(double)._cache
+    assert kernel(double)(4) == 8
+    monkeypatch.setattr(IndexDataCacheFile, "_load_index", fail)
+    context = numba.core.registry.cpu_target.target_context
+    assert cache.load_overload((numba.int64,), context) is None
+    cache.save_overload((numba.int64,), None)
+    monkeypatch.setattr(IndexDataCacheFile, "_save_index", fail)
+    if isinstance(problem, OSError):
+        assert cache.load_overload((numba.int64,), context) is None
+
+
+def test_no_place_for_a_cache_leaves_the_kernel(monkeypatch):
+    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    with pytest.raises(RuntimeError, match="no locator"):
+        FunctionCache(double)
+    assert kernel(double)(4) == 8

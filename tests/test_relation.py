@@ -1,0 +1,292 @@
+"""Relation factorization: the invariants of a step, of a run, and of the way back through the scales."""
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import cloud_graph, connected, graph_of, ring_of_cliques, through
+from strategies import factored_graphs, graphs, memberships, small
+
+from graphsoft.coarsening import coarsen
+from graphsoft.errors import InputError
+from graphsoft.methods import METHODS, Relation, method_named, relation
+from graphsoft.methods.relation import UNEXPLAINED, assess, polish_level
+
+
+def blurred(S):
+    """Every node a little in every cluster, so that every edge is explained a little."""
+    return 0.9 * S + 0.1 / S.shape[1]
+
+
+def floor_of(W):
+    return UNEXPLAINED / W.sum() if W.any() else 1.0
+
+
+def fall(trace, graph):
+    """The largest fall from one entry to the next, in nats for each unit of weight."""
+    return max([0.0, *-np.diff(trace)]) / max(graph.degrees.sum(), 1e-300)
+
+
+# One step, in the slow copies
+
+
+@given(factored_graphs(weights=small))
+def test_the_two_forms_of_a_step_are_one(example):
+    W, S = example
+    B = naive.factor(connected(W), blurred(S))
+    scale = B.sum(axis=0)
+    if not scale.all():
+        return
+    H, new_scale = naive.em_step_joint(connected(W), B / scale, scale)
+    stepped = naive.em_step(connected(W), B)
+    np.testing.assert_allclose(H * new_scale, stepped, rtol=1e-9)
+    np.testing.assert_allclose(new_scale, stepped.sum(axis=0), rtol=1e-9)
+
+
+@given(factored_graphs(weights=small))
+def test_a_step_keeps_degrees_and_raises_the_likelihood(example):
+    W, S = example
+    S = blurred(S)
+    d, B = W.sum(axis=1), naive.factor(W, S)
+    stepped = naive.em_step(W, B)
+    np.testing.assert_allclose(stepped.sum(axis=1), d, rtol=1e-12)
+    np.testing.assert_allclose(stepped.sum(), W.sum(), rtol=1e-12)
+    np.testing.assert_allclose(naive.equivalent(stepped).sum(axis=1), d, rtol=1e-12)
+    after = np.where(d[:, None] > 0, stepped * naive.inverse(d)[:, None], S)
+    assert naive.log_likelihood(W, after) >= naive.log_likelihood(W, S) - 1e-9 * (1 + W.sum())
+    # in shares, with the certificate: a step multiplies by the gains
+    np.testing.assert_allclose(after[d > 0], (S * naive.gains(W, S))[d > 0], rtol=1e-12)
+
+
+# What memberships are worth
+
+
+@given(factored_graphs())
+def test_assess(example):
+    graph, S = graph_of(example[0]), example[1]
+    W, fit = graph.adjacency.toarray(), assess(graph, sp.csr_array(S))
+    expected = naive.log_likelihood(W, S, floor_of(W))
+    d = W.sum(axis=1)
+    scale = 1e-9 * sum(abs(x * np.log(x)) for x in [*d, *W[W > 0], W.sum()] if x > 0) * 10
+    assert fit.log_likelihood == pytest.approx(expected, rel=1e-9, abs=scale)
+    assert fit.gap == pytest.approx(naive.kkt_gap(W, S, floor_of(W)), rel=1e-9, abs=1e-9)
+
+
+@given(factored_graphs(), st.data())
+def test_tied_rows_are_worth_the_same_on_every_scale(example, data):
+    graph = graph_of(example[0])
+    for count in range(1, len(graph)):
+        scales = coarsen(graph, count)
+        m = data.draw(st.integers(1, 3))
+        S = sp.csr_array(data.draw(memberships(count, m)))
+        coarse, fine = scales[-1].graph, S[through(scales, len(graph))]
+        constant = 2 * sum(sum(d * np.log(d) for d in each.degrees if d > 0) for each in (graph,))
+        constant -= 2 * sum(d * np.log(d) for d in coarse.degrees if d > 0)
+        scale = 1 + sum(abs(d * np.log(d)) for d in graph.degrees if d > 0) + graph.degrees.sum()
+        before, after = assess(coarse, S), assess(graph, fine)
+        assert before.log_likelihood + constant == pytest.approx(after.log_likelihood, abs=1e-10 * scale)
+
+
+# Whole runs
+
+
+@given(graphs(), st.data(), st.sampled_from(["adaptive", "dense"]))
+def test_any_graph_is_factorized(graph, data, support):
+    count = data.draw(st.integers(1, len(graph)))
+    found = Relation(support=support).factorize(graph, count)
+    S = found.memberships
+    assert S.shape == (len(graph), count)
+    assert (S.data > 0).all()
+    np.testing.assert_allclose(S.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose((S.T @ graph.degrees).sum(), graph.degrees.sum(), rtol=1e-12)
+    assert np.isfinite(found.trace).all()
+    assert len(found.trace) <= found.sweeps
+
+
+@given(graphs(), st.data())
+def test_a_start_has_one_cluster_for_each_node(graph, data):
+    count = data.draw(st.integers(1, len(graph)))
+    S = Relation().start(graph, count)
+    assert S.shape == (len(graph), count)
+    assert S.data.tolist() == [1.0] * len(graph)
+    assert (np.diff(S.indptr) == 1).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 12])
+def test_likelihood_never_falls_in_sweeps_on_the_support(count):
+    graph = graph_of(cloud_graph())
+    method = Relation(rounds=4, sweeps=5)
+    trace = np.array(method.factorize(graph, count).trace).reshape(method.rounds, method.sweeps + 1)
+    # shares below the least are dropped, which costs a little
+    assert max(fall(row[1:], graph) for row in trace) < 1e-4
+    assert trace[-1, -1] >= trace[0, 0]
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 12])
+def test_likelihood_never_falls_in_dense_sweeps(count):
+    graph = graph_of(cloud_graph())
+    trace = Relation(support="dense", rounds=20).factorize(graph, count).trace
+    assert len(trace) == 80
+    assert fall(trace, graph) < 1e-12
+
+
+@given(graphs(least=3, weights=small), st.data())
+def test_likelihood_never_falls_where_every_edge_is_explained(graph, data):
+    graph = graph_of(connected(graph.adjacency.toarray()))
+    count = data.draw(st.integers(1, len(graph) - 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LEAST", 0.0)
+        patch.setattr(relation, "UNEXPLAINED", 1e-9)
+        dense = Relation(support="dense", rounds=5).factorize(graph, count)
+        adaptive = Relation(rounds=1, sweeps=9).factorize(graph, count)
+    assert fall(dense.trace, graph) < 1e-12
+    assert fall(adaptive.trace[1:], graph) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_gap_closes(seed, count):
+    graph = graph_of(cloud_graph(36, seed))
+    gaps = []
+    for rounds in (1, 500):
+        found = Relation(support="dense", rounds=rounds, sweeps=9).factorize(graph, count)
+        gaps.append(assess(graph, found.memberships).gap)
+    assert gaps[-1] < 0.01
+    W, S = graph.adjacency.toarray(), found.memberships.toarray()
+    held = naive.gains(W, S, floor_of(W))[S > 0.01]
+    np.testing.assert_allclose(held, 1, atol=0.01)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("count", [2, 5, 9])
+def test_adaptive_support_is_worth_as_much_as_dense(seed, count):
+    W = cloud_graph(60, seed)
+    graph = graph_of(W)
+    adaptive = Relation(rounds=20, sweeps=10).factorize(graph, count)
+    dense = Relation(support="dense", rounds=20, sweeps=10).factorize(graph, count)
+    worth = [assess(graph, found.memberships).log_likelihood for found in (adaptive, dense)]
+    d = W.sum(axis=1)
+    chance = sum(W[i, j] * np.log(d[i] * d[j] / d.sum()) for i, j in np.argwhere(W > 0))
+    # of what the clusters explain beyond chance, all but some hundredths
+    assert worth[0] - chance > 0.97 * (worth[1] - chance)
+    assert adaptive.memberships.nnz < 0.7 * dense.memberships.shape[0] * count or count == 2
+
+
+def test_cliques_are_found():
+    for support in ("adaptive", "dense"):
+        found = Relation(support=support).factorize(graph_of(ring_of_cliques()), 4)
+        labels = found.memberships.toarray().argmax(axis=1).reshape(4, 5)
+        assert (labels == labels[:, :1]).all()
+        assert len(set(labels[:, 0])) == 4
+
+
+def test_node_order_does_not_matter():
+    W = cloud_graph()
+    order = np.random.default_rng(1).permutation(len(W))
+    found = Relation().factorize(graph_of(W), 6).memberships.toarray()
+    again = Relation().factorize(graph_of(W[order][:, order]), 6).memberships.toarray()
+    np.testing.assert_allclose(again @ again.T, (found @ found.T)[order][:, order], atol=1e-9)
+
+
+def test_pieces_do_not_change_bits():
+    graph = graph_of(cloud_graph())
+    P = Relation().start(graph_of(ring_of_cliques(2, 3)), 2)
+
+    def run():
+        found = [Relation().factorize(graph, 6), Relation(support="dense").factorize(graph, 6)]
+        polished, trace = polish_level(graph, found[0].memberships, P)
+        every = [*(each.memberships for each in found), polished]
+        return [each.data.tobytes() for each in every], [each.trace for each in found], trace
+
+    whole = run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LOAD", 7)
+        assert run() == whole
+
+
+def test_strays_join_the_heaviest_cluster():
+    W = np.zeros((24, 24))
+    W[:20, :20] = ring_of_cliques()
+    W[:5, :5] *= 2
+    W[20, 21] = W[21, 20] = 0.1
+    for found in (Relation().start(graph_of(W), 4), Relation().factorize(graph_of(W), 4).memberships):
+        labels = found.toarray().argmax(axis=1)
+        assert labels[20:].tolist() == [labels[0]] * 4
+        assert len(set(labels[:20])) == 4
+
+
+def test_no_rounds_leave_the_graph_itself_untouched():
+    graph = graph_of(ring_of_cliques())
+    found = Relation(rounds=0).factorize(graph, 4)
+    assert found.trace == ()
+    first = coarsen(graph, 4)[0]
+    assert len(np.unique(found.memberships.toarray(), axis=0)) <= len(first.graph) < len(graph)
+
+
+# Polishing
+
+
+@given(factored_graphs(clusters=4, weights=small), st.data())
+@settings(max_examples=50)
+def test_a_polishing_step_equals_the_slow_one(example, data):
+    W, S = example
+    S = blurred(S)
+    P = data.draw(memberships(S.shape[1], data.draw(st.integers(1, 3))))
+    found, trace = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), rounds=1, sweeps=0)
+    expected = naive.polish_step(W, S, P, floor_of(W))
+    expected[expected <= relation.LEAST] = 0
+    np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
+    upper = naive.log_likelihood(W, S @ P, floor_of(W))
+    assert trace == (pytest.approx(upper, rel=1e-9, abs=1e-9 * (1 + W.sum())),)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_upper_likelihood_never_falls_while_polishing(seed):
+    graph = graph_of(cloud_graph(60, seed))
+    S = Relation().factorize(graph, 9).memberships
+    P = np.eye(3)[np.arange(9) % 3]  # bad parents: much to gain
+    P = 0.8 * P + 0.2 / 3
+    polished, trace = polish_level(graph, S, sp.csr_array(P), rounds=1, sweeps=40)
+    assert fall(trace[1:], graph) < 1e-4
+    assert trace[-1] > trace[0]
+    np.testing.assert_allclose(polished.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_polishing_tells_its_progress():
+    seen = []
+    graph = graph_of(ring_of_cliques())
+    S = Relation().factorize(graph, 4).memberships
+    polish_level(graph, S, sp.csr_array(np.ones((4, 1))), 1, 4, progress=lambda *step: seen.append(step))
+    assert seen == [("polishing", done, 5) for done in range(1, 6)]
+
+
+# Settings
+
+
+def test_methods_have_names():
+    assert METHODS["relation"] is Relation
+    assert method_named("relation") == Relation()
+    settings = Relation(support="dense", rounds=np.int64(2))
+    assert method_named(settings) is settings
+    assert Relation.name == "relation"
+    with pytest.raises(InputError, match=r"method: got 'louvain'.*relation"):
+        method_named("louvain")
+    with pytest.raises(InputError, match="method: got"):
+        method_named(Relation)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"support": "sparse"}, "support: got 'sparse'"),
+        ({"rounds": -1}, "rounds: got -1"),
+        ({"rounds": 1.5}, "rounds: got 1.5"),
+        ({"sweeps": True}, "sweeps: got True"),
+        ({"sweeps": "3"}, "sweeps: got '3'"),
+    ],
+)
+def test_bad_settings_are_named(options, words):
+    with pytest.raises(InputError, match=words):
+        Relation(**options)
