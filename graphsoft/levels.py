@@ -258,7 +258,7 @@ def hierarchy(
     >>> h[-1].labels[:8].tolist()
     [0, 0, 0, 0, 0, 0, 0, 0]
     """
-    sizes = _falling_sizes(levels, _rows(X))
+    sizes = _falling_sizes(levels, _rows(X) or None)  # of no points at all the door complains better
     settings = method_named(method)
     if not isinstance(polish, bool | np.bool_):
         raise InputError("polish", f"got {shown(polish)}", "use True or False")

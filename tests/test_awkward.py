@@ -280,6 +280,8 @@ GRAPHS = {
     "G44 directions disagree": (with_weight(3.0, both=False), r"^X: is not symmetric: the weight of \(0, "),
     "G45 strings": (DENSE.astype(str), r"^X: holds text"),
     "strings, sparse": (weights(A.data.astype(str)), r"^X: holds values of dtype <U"),
+    "huge star": (star(100_000), VALID),
+    "large complete graph": (sp.csr_array(np.ones((1000, 1000)) - np.eye(1000)), VALID),
     "many isolated vertices": (sp.csr_array((100_000, 100_000)), VALID),
     "self-loops only": (sp.eye_array(60, format="csr"), VALID),
     "many self-loops": (sp.eye_array(100_000, format="csr"), VALID),

@@ -169,8 +169,8 @@ def polish_level(
 ) -> tuple[sp.csr_array, tuple[float, ...]]:
     """Refine the finest memberships so that an upper level explains the graph of the points better.
 
-    These are steps of expectation maximization for the upper level's memberships, ``memberships @ parents``, with
-    `parents` held: a finest cluster's gain is the mean gain of its parents. So the chain rule holds by
+    These are steps of expectation maximization for the upper level's memberships, ``memberships @ parents``,
+    with `parents` held: a finest cluster's gain is the mean gain of its parents. So the chain rule holds by
     construction, and the upper level's likelihood never falls but where the support widens.
 
     Parameters
