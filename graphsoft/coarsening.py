@@ -87,6 +87,8 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     """Sum the weights between groups of nodes, ``S^T W S`` with the diagonal kept.
 
+    The columns of the result are in no order, and it is symmetric but for rounding.
+
     Parameters
     ----------
     graph : Graph

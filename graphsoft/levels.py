@@ -44,7 +44,9 @@ class Level:
     mass : ndarray of shape (m,)
         Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
     graph : csr_array of shape (m, m)
-        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`.
+        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the bipartite
+        graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a polished
+        level and for the finest, and from the clusters below to these with ``polish=False``.
     """
 
     memberships: sp.csr_array

@@ -120,6 +120,7 @@ class Relation:
         scales = coarsen(graph, count, log.progress)
         graphs = [graph, *(scale.graph for scale in scales)]
         memberships = sp.eye_array(len(graphs[-1]), count, format="csr")
+        log.planned += (self.sweeps + 1) * (max(len(scales) - 1, 0) + self.rounds)
         for level in range(len(scales) - 1, -1, -1):
             memberships = memberships[scales[level].group]
             if level == 0:
@@ -144,11 +145,14 @@ class _Log:
 
     trace: list[float] = field(default_factory=list)
     sweeps: int = 0
+    planned: int = 0
     progress: Progress | None = None
 
     def count(self, log_likelihood: float) -> None:
         self.trace.append(log_likelihood)
         self.sweeps += 1
+        if self.progress is not None:
+            self.progress("factorizing", self.sweeps, self.planned)
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,8 @@ def polish_level(
 
     These are steps of expectation maximization for the upper level's memberships, ``memberships @ parents``,
     with `parents` held: a finest cluster's gain is the mean gain of its parents. So the chain rule holds by
-    construction, and the upper level's likelihood never falls but where the support widens.
+    construction, and the upper level's likelihood rises from sweep to sweep, but for what widening the
+    support costs, and what edges cost whose ends share no cluster.
 
     Parameters
     ----------
