@@ -60,7 +60,8 @@ def weight_matrix(
                 f"has weights between {sizes.min():g} and {sizes.max():g}, too far apart for float64",
                 "rescale the weights or drop the negligible ones",
             )
-        if abs(exponent) > MODEST:
+        # the inverse of the smallest must be finite too
+        if abs(exponent) > MODEST or sizes.min() < np.finfo(np.float64).tiny:
             data = np.ldexp(data, -exponent)
             notes.append(f"weights multiplied by 2**{-exponent}")
     result = canonical(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True))

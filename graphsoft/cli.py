@@ -162,6 +162,8 @@ def _hierarchy(options: argparse.Namespace) -> None:
         _write(output, h, dataset, scores, {"input": options.input, "levels": sizes, **keywords})
     if not options.quiet:
         print("\n".join(summarize(h, dataset.labels, scores)))
+        if output is not None:
+            print(f"\nwritten to {printable(str(output))}: tree.json, labels.csv, memberships, report.json")
 
 
 def _parse_levels(text: str) -> list[int]:

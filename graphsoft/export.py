@@ -49,6 +49,8 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     'hello'
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError("path", f"there is no directory {str(target.parent)!r}", "make it first")
     mode = 0o666  # the system takes off what the umask says
     if target.exists():
         if not target.is_file():

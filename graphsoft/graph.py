@@ -60,9 +60,15 @@ class Graph:
     _checked: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        for buffer in (self.adjacency.data, self.adjacency.indices, self.adjacency.indptr, self.sites):
+        given = self.adjacency
+        # views, so that arrays of the caller stay as writable as they were
+        data, indices, indptr = given.data.view(), given.indices.view(), given.indptr.view()
+        frozen = sp.csr_array((data, indices, indptr), shape=given.shape)
+        frozen.has_canonical_format = given.has_canonical_format
+        for buffer in (frozen.data, frozen.indices, frozen.indptr, self.sites):
             if buffer is not None:
                 buffer.flags.writeable = False
+        object.__setattr__(self, "adjacency", frozen)
 
     def __len__(self) -> int:
         return int(self.adjacency.shape[0])

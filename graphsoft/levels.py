@@ -44,9 +44,9 @@ class Level:
     mass : ndarray of shape (m,)
         Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
     graph : csr_array of shape (m, m)
-        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the bipartite
-        graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a polished
-        level and for the finest, and from the clusters below to these with ``polish=False``.
+        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the
+        bipartite graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a
+        polished level and for the finest, and from the clusters below to these with ``polish=False``.
     """
 
     memberships: sp.csr_array
@@ -89,13 +89,14 @@ class LevelReport:
     sweeps : int
         Passes over a graph, on all scales.
     trace : tuple of float
-        Log-likelihood before each of the last sweeps: of the graph that the level was fitted to, or, for a
-        polished level, of the blend that polishing raises.
+        Log-likelihood before each of the last sweeps on the graph that the level was fitted to; for a
+        polished level that is the points' graph, with every cluster still whole in one group.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
     kkt_gap : float
         The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
-        level alone.
+        level alone. It is that of the worst point: large where an edge's ends share no cluster, and not small
+        on a level that was refined for others.
     status : str
         What happened, in words.
     seconds : float
@@ -341,7 +342,14 @@ def _climb_polished(
     began = time.perf_counter()
     first = method.factorize(graph, sizes[0], progress)
     memberships, groups = first.memberships, []
-    runs = [_Run("factorized", first.sweeps, first.trace, time.perf_counter() - began)]
+    runs = [
+        _Run(
+            "factorized, later refined for the levels above" if sizes[1:] else "factorized",
+            first.sweeps,
+            first.trace,
+            time.perf_counter() - began,
+        )
+    ]
     upper: sp.csr_array | None = None
     for size in sizes[1:]:
         began = time.perf_counter()
@@ -371,8 +379,7 @@ def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
 def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
     """``p(parent | cluster)``: the group that a walk on the cluster graph is in after it stayed or stepped.
 
-    Half the probability stays with the cluster's own group, so that this is its likeliest parent unless it is
-    tied much more strongly to another.
+    At least half the probability stays with the cluster's own group, so that this is its likeliest parent.
     """
     step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
     lazy = ((step + group) * 0.5).tocsr()
@@ -442,10 +449,17 @@ def _rows(X: Any) -> int | None:
 
 
 def _notes(graph: Graph, sizes: list[int]) -> tuple[str, ...]:
+    notes = []
+    distinct = len(graph) if graph.sites is None else int(graph.sites.max()) + 1
+    if distinct < sizes[0]:
+        notes.append(
+            f"{distinct} distinct points are fewer than the {sizes[0]} clusters of the finest level: "
+            "identical rows may get different memberships"
+        )
     components = int(graph.components.max()) + 1
-    if components <= sizes[-1]:
-        return ()
-    return (
-        f"{components} components are more than the {sizes[-1]} clusters of the top level: "
-        "some clusters hold several",
-    )
+    if components > sizes[-1]:
+        notes.append(
+            f"{components} components are more than the {sizes[-1]} clusters of the top level: "
+            "some clusters hold several"
+        )
+    return tuple(notes)

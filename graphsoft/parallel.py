@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def thread_count() -> int:
     """Threads to use: ``NUMBA_NUM_THREADS`` where it is set, else the processors open to this process."""
     wanted = os.environ.get("NUMBA_NUM_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
+    if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
     try:
         return len(os.sched_getaffinity(0))

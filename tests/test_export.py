@@ -126,7 +126,7 @@ def test_atomic_write_where_folders_cannot_be_synced(tmp_path, monkeypatch):
 def test_atomic_write_refuses_what_is_no_file(tmp_path):
     with pytest.raises(InputError, match=r"^path: .* is not an ordinary file"):
         write_atomic(tmp_path, lambda file: file.write(b""))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match=r"^path: there is no directory .*missing"):
         write_atomic(tmp_path / "missing" / "file", lambda file: file.write(b""))
 
 

@@ -148,6 +148,7 @@ def test_copies_share_every_bit(polish, sizes):
 def test_more_clusters_than_distinct_points(polish):
     h = graphsoft.hierarchy(np.repeat(cloud(20), 3, axis=0), [40, 20, 3], polish=polish)
     check(h, [40, 20, 3], polish)
+    assert any("20 distinct points are fewer than the 40 clusters" in note for note in h.report.notes)
 
 
 @both
@@ -186,6 +187,13 @@ def test_powers_of_two_change_no_bits_but_those_of_the_weights(polish, W, expone
         assert one.memberships.indices.tolist() == other.memberships.indices.tolist()
         if one.parents is not None:
             assert one.parents.data.tobytes() == other.parents.data.tobytes()
+
+
+@both
+def test_weights_whose_inverse_would_overflow(polish):
+    W = np.diag(2.0 ** np.array([-60, -60, -1060, -1060, -60]), 1)
+    h = graphsoft.hierarchy(sp.csr_array(W + W.T), [4, 2], polish=polish)
+    check(h, [4, 2], polish)
 
 
 @both

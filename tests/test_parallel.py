@@ -63,7 +63,7 @@ def test_leaving_early_starts_no_further_piece(monkeypatch):
     assert len(started) < 20
 
 
-@pytest.mark.parametrize("text", ["", "0", "-3", "many"])
+@pytest.mark.parametrize("text", ["", "0", "-3", "many", "²"])
 def test_threads_are_counted_where_none_are_asked_for(monkeypatch, text):
     monkeypatch.setenv("NUMBA_NUM_THREADS", text)
     assert thread_count() >= 1
