@@ -163,7 +163,8 @@ def _hierarchy(options: argparse.Namespace) -> None:
     if not options.quiet:
         print("\n".join(summarize(h, dataset.labels, scores)))
         if output is not None:
-            print(f"\nwritten to {printable(str(output))}: tree.json, labels.csv, memberships, report.json")
+            written = f"tree.json, labels.csv, memberships and report.json are in {printable(str(output))}"
+            print(written, file=sys.stderr)
 
 
 def _parse_levels(text: str) -> list[int]:
