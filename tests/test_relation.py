@@ -270,7 +270,6 @@ def test_methods_have_names():
     assert method_named("relation") == Relation()
     settings = Relation(support="dense", rounds=np.int64(2))
     assert method_named(settings) is settings
-    assert Relation.name == "relation"
     with pytest.raises(InputError, match=r"method: got 'louvain'.*relation"):
         method_named("louvain")
     with pytest.raises(InputError, match="method: got"):

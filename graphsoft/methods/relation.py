@@ -99,8 +99,6 @@ class Relation:
     rounds: int = 3
     sweeps: int = 3
 
-    name = "relation"
-
     def __post_init__(self) -> None:
         if self.support not in ("adaptive", "dense"):
             raise InputError("support", f"got {self.support!r}", "use 'adaptive' or 'dense'")
