@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         help="refine every level on the graph of the points",
     )
     add("--quiet", action="store_true", default=False, help="no progress, no tables")
-    add("--force", action="store_true", default=False, help="overwrite files in a folder that graphsoft did not fill")
+    add("--force", action="store_true", default=False, help="overwrite what graphsoft did not write")
     return parser
 
 
