@@ -30,8 +30,9 @@ Progress = Callable[[str, int, int], None]
 SEED = 0.05
 # A share below this is dropped.
 LEAST = 1e-4
-# While polishing, siblings all have their parent's gain and would fill the rows; this keeps what tells. From
-# 1e-4 to 1e-2 the quality over the benchmark sets was the same.
+# While polishing, siblings all have their parent's gain and would fill the rows; this keeps what tells. Over
+# the benchmark sets the mean adjusted Rand index is 0.706 at 1e-4 and 0.703 from 3e-3 to 1e-2, with half the
+# entries stored.
 LEAST_POLISHED = 3e-3
 # An edge whose ends share no cluster counts as if the model gave it this part of what chance would give.
 UNEXPLAINED = 1e-3
