@@ -13,13 +13,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
     from graphsoft.graph import Graph, as_graph, knn_graph
     from graphsoft.levels import Hierarchy, Level, hierarchy
-    from graphsoft.methods import Relation
+    from graphsoft.methods import Clustering, Relation
+    from graphsoft.pairwise import pairwise_graph
     from graphsoft.tree import Node, Tree
 
 __all__ = [
+    "Clustering",
     "Graph",
     "GraphsoftError",
     "GraphsoftWarning",
@@ -30,12 +33,15 @@ __all__ = [
     "Relation",
     "Tree",
     "as_graph",
+    "cluster",
     "hierarchy",
     "knn_graph",
+    "pairwise_graph",
 ]
 
 # Where each public name lives. They are imported on first use, so that `import graphsoft` stays quick.
 _HOME = {
+    "Clustering": "methods",
     "Graph": "graph",
     "GraphsoftError": "errors",
     "GraphsoftWarning": "errors",
@@ -46,12 +52,20 @@ _HOME = {
     "Relation": "methods",
     "Tree": "tree",
     "as_graph": "graph",
+    "cluster": "clustering",
     "hierarchy": "levels",
     "knn_graph": "graph",
+    "pairwise_graph": "pairwise",
 }
 
 
+# Modules that are used by their names, as `graphsoft.methods.METHODS`.
+_MODULES = ("datasets", "methods", "metrics", "patterns")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"graphsoft.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'graphsoft' has no attribute {name!r}")
     value = getattr(import_module(f"graphsoft.{_HOME[name]}"), name)
@@ -60,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -18,7 +18,7 @@ from graphsoft.graph import Graph
 from graphsoft.kernels.contraction import best_partners, contract, match, match_siblings
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Scale", "coarsen", "contracted", "strays"]
+__all__ = ["Scale", "coarsen", "contracted", "grouped", "strays"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -82,6 +82,22 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
             scales.append(Scale(current, group))
             group, kept = np.arange(groups), groups
     return scales
+
+
+def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
+    """Group the nodes by contraction alone: the number of its group for every node.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> grouped(as_graph(nx.barbell_graph(3, 0)), 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    group = np.arange(len(graph))
+    for scale in coarsen(graph, count, progress):
+        group = scale.group[group]
+    return group
 
 
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:

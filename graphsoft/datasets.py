@@ -8,7 +8,6 @@ import gzip
 import io
 import math
 import os
-import warnings
 import zipfile
 import zlib
 from array import array
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, load_npz
 
-from graphsoft.errors import GraphsoftWarning, InputError
+from graphsoft.errors import InputError, warn
 
 __all__ = ["Dataset", "read"]
 
@@ -202,7 +201,7 @@ def _lay_out(begin: list[list[str]], labels: str | None) -> _Layout:
     for column in features:
         if titles[column].casefold() in _USUAL_LABELS:
             doubt = f"column {titles[column]!r} is used as a feature; if it is the classes, name it as labels"
-            warnings.warn(doubt, GraphsoftWarning, stacklevel=4)  # where read() was called
+            warn(doubt)
     return _Layout(titles, has_header, features, label, name)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "shown"]
+import sys
+import warnings
+
+__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "shown", "warn"]
 
 
 class GraphsoftError(Exception):
@@ -54,3 +57,20 @@ def shown(value: object) -> str:
     except Exception:  # the caller's own __repr__, or a number with too many digits
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def warn(message: str) -> None:
+    """Raise a `GraphsoftWarning` that points to the line which called graphsoft, however deep this is.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("odd, but usable")
+    >>> caught[0].message
+    GraphsoftWarning('odd, but usable')
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "graphsoft":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, GraphsoftWarning, stacklevel=level)

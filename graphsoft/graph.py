@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,12 +13,21 @@ import scipy.sparse as sp
 
 from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse_asymmetric, weight_matrix
 from graphsoft.checks import callback, canonical, choice, dense_matrix, generator, integer, sparse_matrix
-from graphsoft.errors import GraphsoftWarning, InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
 from graphsoft.points import Points, first_copies
 from graphsoft.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
 
-__all__ = ["Graph", "as_graph", "knn_graph"]
+__all__ = [
+    "Features",
+    "Graph",
+    "as_graph",
+    "check_options",
+    "joined_to_nearest",
+    "knn_graph",
+    "marked",
+    "read_input",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -140,9 +148,42 @@ def as_graph(
     >>> as_graph([[0.0], [1.0], [5.0]], n_neighbors=1)
     Graph(nodes=3, edges=2)
     """
-    choice("affinity", affinity, AFFINITIES)
-    _check_parameters(n_neighbors, metric, weights, symmetrize, progress)
+    check_options(n_neighbors, metric, weights, symmetrize, progress)
     random = generator("rng", rng)
+    given = read_input(X, affinity, metric, weights, symmetrize)
+    if isinstance(given, Graph):
+        return given
+    return joined_to_nearest(given, n_neighbors, weights, symmetrize, random, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Checked features of points.
+
+    Attributes
+    ----------
+    values : ndarray or csr_array of shape (n, d)
+        Finite, float32 or float64; perhaps the caller's own, so not to be written to.
+    metric : str
+        How far two rows are apart.
+    notes : tuple of str
+        What was assumed of the input.
+    """
+
+    values: Any
+    metric: str = "euclidean"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+
+def read_input(
+    X: Any, affinity: str, metric: str, weights: str, symmetrize: str = "union"
+) -> Graph | Features:
+    """Tell graphs from features, and check them; the arguments are those of :func:`as_graph`."""
+    choice("affinity", affinity, AFFINITIES)
+    choice("metric", metric, METRICS)
     if isinstance(X, Graph):
         return X if X._checked else _by_hand(X)
     if _is_networkx(X):
@@ -163,8 +204,7 @@ def as_graph(
             notes = ["a square sparse matrix was taken as a graph"]
             return _given_or_lists(matrix, weights, symmetrize, notes)
         notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
-    graph = knn_graph(X, n_neighbors, metric, weights, symmetrize, rng=random, progress=progress)
-    return _marked(replace(graph, notes=(*notes, *graph.notes))) if notes else graph
+    return Features(_features(X, metric), metric, tuple(notes))
 
 
 def _by_hand(graph: Graph) -> Graph:
@@ -176,10 +216,10 @@ def _by_hand(graph: Graph) -> Graph:
         raise InputError("X", problem, "give one name for each row of its adjacency")
     if sites is not None and not (sites.shape == (count,) and np.isin(sites, np.arange(count)).all()):
         raise InputError("X", "has sites that do not number its nodes", "leave the sites as they were")
-    return _marked(replace(made, nodes=graph.nodes, notes=graph.notes, sites=sites))
+    return marked(replace(made, nodes=graph.nodes, notes=graph.notes, sites=sites))
 
 
-def _marked(graph: Graph) -> Graph:
+def marked(graph: Graph) -> Graph:
     """Remember that the graph has been checked."""
     object.__setattr__(graph, "_checked", True)
     return graph
@@ -198,7 +238,8 @@ def _is_networkx(data: Any) -> bool:
     return networkx is not None and isinstance(data, networkx.Graph)
 
 
-def _check_parameters(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, progress: Any) -> None:
+def check_options(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, progress: Any) -> None:
+    """Check how points are to be joined, before any work."""
     integer("n_neighbors", n_neighbors, 1)
     choice("metric", metric, METRICS)
     choice("weights", weights, WEIGHTS)
@@ -263,7 +304,7 @@ def _graph(
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
         notes = [*notes, f"{alone} nodes without edges"]
-    return _marked(Graph(adjacency, range(count) if nodes is None else nodes, tuple(notes), sites))
+    return marked(Graph(adjacency, range(count) if nodes is None else nodes, tuple(notes), sites))
 
 
 def knn_graph(
@@ -323,24 +364,38 @@ def knn_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    _check_parameters(n_neighbors, metric, weights, symmetrize, progress)
-    random = generator("rng", rng)
-    values = _features(X, metric)
-    count = values.shape[0]
+    check_options(n_neighbors, metric, weights, symmetrize, progress)
+    features = Features(_features(X, metric), metric)
+    return joined_to_nearest(features, n_neighbors, weights, symmetrize, generator("rng", rng), progress)
+
+
+def joined_to_nearest(
+    features: Features,
+    n_neighbors: int,
+    weights: str,
+    symmetrize: str,
+    random: np.random.Generator | None,
+    progress: Progress | None,
+) -> Graph:
+    """Make the graph of :func:`knn_graph` of arguments that have been checked."""
+    values, metric, count = features.values, features.metric, len(features)
     if count > 1 and n_neighbors > count - 1:
         most = count - 1
-        _warn(f"n_neighbors: {shown(n_neighbors)} is more than the {most} other points; all of them are used")
+        warn(f"n_neighbors: {shown(n_neighbors)} is more than the {most} other points; all of them are used")
     points = Points.of(values, metric)
     empty = int(np.count_nonzero(points.factors == 0))
     if empty:
-        _warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
+        warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
     first = first_copies(points)
     heads, sites = np.unique(first, return_inverse=True)
     distinct = points if len(heads) == count else points.take(heads)
     found = max(1, min(n_neighbors, len(heads) - 1))
     indices, distances = nearest_neighbors(distinct, found, rng=random, progress=progress)
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
-    notes = [f"{found} nearest neighbours, {metric} distance, {weights} weights, {symmetrize}"]
+    notes = [
+        *features.notes,
+        f"{found} nearest neighbours, {metric} distance, {weights} weights, {symmetrize}",
+    ]
     if len(heads) == count:
         return _graph(matrix, None, notes)
     notes.append(f"{count} rows are {len(heads)} distinct points")
@@ -360,7 +415,3 @@ def _features(X: Any, metric: str) -> Any:
             f"use one of {', '.join(map(repr, SPARSE_METRICS))}, or pass X.toarray()",
         )
     return sparse_matrix(X)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, GraphsoftWarning, stacklevel=3)

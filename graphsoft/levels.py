@@ -12,13 +12,15 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer
+from graphsoft.checks import generator, integer
+from graphsoft.clustering import SEED, find
 from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.errors import InputError, shown
 from graphsoft.export import tree_to_json
-from graphsoft.graph import Graph, as_graph
-from graphsoft.methods import Relation, method_named
-from graphsoft.methods.relation import assess, polish_level
+from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
+from graphsoft.memberships import entropies, frozen, likeliest, rows_to_one
+from graphsoft.methods import Method, Relation, Sample, method_named
+from graphsoft.methods.relation import assess, grouped_beside_strays, polish_level
 from graphsoft.tree import Tree, build_tree
 
 __all__ = ["Hierarchy", "Level", "LevelReport", "Report", "hierarchy"]
@@ -61,22 +63,12 @@ class Level:
     @cached_property
     def labels(self) -> Array:
         """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
-        rows, top = self._rows, self.memberships.max(axis=1).toarray().ravel()
-        best = np.flatnonzero(self.memberships.data == top[rows])
-        labels = np.full(len(top), self.memberships.shape[1], dtype=np.int32)
-        np.minimum.at(labels, rows[best], self.memberships.indices[best].astype(np.int32))
-        return _frozen(labels)
+        return likeliest(self.memberships)
 
     @cached_property
     def entropy(self) -> Array:
         """How torn every point is between clusters, in nats, float64 of shape (n,)."""
-        share = self.memberships.data
-        bits = np.bincount(self._rows, -share * np.log(share), minlength=self.memberships.shape[0])
-        return _frozen(np.maximum(bits, 0.0))
-
-    @property
-    def _rows(self) -> Array:
-        return np.repeat(np.arange(self.memberships.shape[0]), np.diff(self.memberships.indptr))
+        return entropies(self.memberships)
 
 
 @dataclass(frozen=True)
@@ -90,7 +82,8 @@ class LevelReport:
         Passes over a graph, on all scales.
     trace : tuple of float
         Log-likelihood before each of the last sweeps on the graph that the level was fitted to; for a
-        polished level that is the points' graph, with every cluster still whole in one group.
+        polished level that is the points' graph, with every cluster still whole in one group. For methods
+        other than relation factorization what they minimize, see `Clustering.trace`.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
     kkt_gap : float
@@ -216,7 +209,7 @@ def hierarchy(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     affinity: str = "auto",
-    method: str | Relation = "relation",
+    method: str | Method | Sequence[str | Method] = "relation",
     polish: bool = True,
     rng: Any = None,
     progress: Progress | None = None,
@@ -231,11 +224,14 @@ def hierarchy(
         How many clusters each level has, falling; at most as many as points.
     n_neighbors, metric, weights, affinity
         How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`.
-    method : str or settings
-        How a graph is factorized: ``"relation"``, or its settings, as ``Relation(support="dense")``.
+    method : str, settings, or a sequence of them with one for each level
+        How clusters are found: a key of ``graphsoft.methods.METHODS``, or settings as
+        ``Relation(support="dense")``. Above the finest level a method clusters the graph of the clusters
+        below; one that looks at features is given those clusters' mean features.
     polish : bool
-        Refine every level on the graph of the points. Without it each level only factorizes the cluster graph
-        below it, as the method was published.
+        Refine every level on the graph of the points. Without it each level only clusters the cluster graph
+        below it, as the method was published. Only relation factorization on all levels can polish; with any
+        other method this has no effect.
     rng : None, int, or numpy Generator
         Seed of the approximate neighbour search; nothing else is random. None gives the same answer every
         time.
@@ -262,28 +258,27 @@ def hierarchy(
     [0, 0, 0, 0, 0, 0, 0, 0]
     """
     sizes = _falling_sizes(levels, _rows(X) or None)  # of no points at all the door complains better
-    settings = method_named(method)
+    methods = _one_for_each_level(method, len(sizes))
     if not isinstance(polish, bool | np.bool_):
         raise InputError("polish", f"got {shown(polish)}", "use True or False")
+    check_options(n_neighbors, metric, weights, "union", progress)
+    random = generator("rng", rng)
     began = time.perf_counter()
-    graph = as_graph(
-        X,
-        affinity=affinity,
-        n_neighbors=n_neighbors,
-        metric=metric,
-        weights=weights,
-        rng=rng,
-        progress=progress,
-    )
-    sizes = _falling_sizes(sizes, len(graph))
+    given = read_input(X, affinity, metric, weights)
+    sizes = _falling_sizes(sizes, len(given))
+    if isinstance(given, Graph):
+        _refuse_feature_methods(methods, [len(given), *sizes])
+        sample = Sample(given)
+    else:
+        sample = Sample(joined_to_nearest(given, n_neighbors, weights, "union", random, progress), given)
+    graph = sample.graph
     ready = time.perf_counter()
-    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= sizes[0] else None
-    # identical points are one node until the end, so that they get identical memberships
-    work = graph if tied is None else contracted(graph, tied, int(tied.max()) + 1)
-    climb = _climb_polished if polish else _climb_published
-    fitted = climb(work, sizes, settings, progress)
-    if tied is not None:
-        fitted = [replace(each, memberships=each.memberships[tied]) for each in fitted]
+    likely = [each for each in methods if isinstance(each, Relation) and each.likely]
+    random = random or np.random.default_rng(SEED)
+    if len(likely) == len(methods):
+        fitted = _by_likelihood(graph, sizes, likely, polish, random, progress)
+    else:
+        fitted = _climb_published(sample, sizes, methods, random, progress)
     reports = [_report(graph, each) for each in fitted]
     done = time.perf_counter()
     report = Report(
@@ -317,47 +312,72 @@ class _Run:
     seconds: float
 
 
-def _climb_published(
-    graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
+def _by_likelihood(
+    graph: Graph,
+    sizes: list[int],
+    methods: list[Relation],
+    polish: bool,
+    random: np.random.Generator,
+    progress: Progress | None,
 ) -> list[_Fitted]:
-    """Factorize the points' graph, then the cluster graph, then its cluster graph, as published."""
+    """Climb by relation factorization; identical points are one node until the end."""
+    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= sizes[0] else None
+    work = graph if tied is None else contracted(graph, tied, int(tied.max()) + 1)
+    climb = _climb_polished if polish else _climb_published
+    fitted = climb(Sample(work), sizes, methods, random, progress)
+    if tied is not None:
+        fitted = [replace(each, memberships=each.memberships[tied]) for each in fitted]
+    return fitted
+
+
+def _climb_published(
+    sample: Sample,
+    sizes: list[int],
+    methods: Sequence[Method],
+    random: np.random.Generator,
+    progress: Progress | None,
+) -> list[_Fitted]:
+    """Cluster the points' graph, then the cluster graph, then its cluster graph, as published."""
     levels: list[_Fitted] = []
-    below, chained = graph, None
-    for size in sizes:
+    below, chained = sample, None
+    for size, method in zip(sizes, methods, strict=True):
         began = time.perf_counter()
-        found = method.factorize(below, size, progress)
+        found = find(below, size, method, random, progress)
         if levels:
             levels[-1] = replace(levels[-1], parents=found.memberships)
         chained = found.memberships if chained is None else chained @ found.memberships
-        below = _cluster_graph(found.memberships, below.degrees)
-        seconds = time.perf_counter() - began
-        levels.append(_Fitted(chained, below, None, _Run("factorized", found.sweeps, found.trace, seconds)))
+        graph = _cluster_graph(found.memberships, below.graph.degrees)
+        trace = tuple(-value for value in found.trace) if isinstance(method, Relation) else found.trace
+        run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began)
+        levels.append(_Fitted(chained, graph, None, run))
+        below = Sample(graph, _mean_features(sample.given_features, chained))
     return levels
 
 
 def _climb_polished(
-    graph: Graph, sizes: list[int], method: Relation, progress: Progress | None
+    sample: Sample,
+    sizes: list[int],
+    methods: list[Relation],
+    random: np.random.Generator,
+    progress: Progress | None,
 ) -> list[_Fitted]:
     """Group the clusters of each level, and refine on the points' graph before climbing further."""
     began = time.perf_counter()
-    first = method.factorize(graph, sizes[0], progress)
+    graph = sample.graph
+    first = find(sample, sizes[0], methods[0], random, progress)
     memberships, groups = first.memberships, []
-    runs = [
-        _Run(
-            "factorized, later refined for the levels above" if sizes[1:] else "factorized",
-            first.sweeps,
-            first.trace,
-            time.perf_counter() - began,
-        )
-    ]
+    status = "factorized, later refined for the levels above," if sizes[1:] else "factorized"
+    trace = tuple(-value for value in first.trace)
+    runs = [_Run(f"{status} by {first.sweeps} sweeps", first.sweeps, trace, time.perf_counter() - began)]
     upper: sp.csr_array | None = None
-    for size in sizes[1:]:
+    for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
         at = memberships if upper is None else memberships @ upper
-        groups.append(method.start(_cluster_graph(at, graph.degrees), size, progress))
+        groups.append(grouped_beside_strays(_cluster_graph(at, graph.degrees), size, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
         memberships, trace = polish_level(graph, memberships, upper, method.rounds, method.sweeps, progress)
-        runs.append(_Run("grouped and polished", len(trace), trace, time.perf_counter() - began))
+        status = f"grouped and polished by {len(trace)} sweeps"
+        runs.append(_Run(status, len(trace), trace, time.perf_counter() - began))
     levels = []
     for group, run in zip([*groups, None], runs, strict=True):
         clusters = _cluster_graph(memberships, graph.degrees)
@@ -365,6 +385,14 @@ def _climb_polished(
         levels.append(_Fitted(memberships, clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
     return levels
+
+
+def _mean_features(features: Features | None, memberships: sp.csr_array) -> Features | None:
+    """Compute the mean features of the clusters' points, each point weighing as much as it belongs."""
+    if features is None:
+        return None
+    shares = rows_to_one(memberships.T.tocsr())
+    return replace(features, values=shares @ features.values)
 
 
 def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
@@ -386,37 +414,42 @@ def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
     lazy.data[lazy.data < LEAST_PARENT] = 0.0
     lazy.eliminate_zeros()
     lazy.sort_indices()
-    return _rows_to_one(lazy)
-
-
-def _rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
-    sums = np.asarray(matrix.sum(axis=1)).ravel()
-    data = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return rows_to_one(lazy)
 
 
 def _report(graph: Graph, fitted: _Fitted) -> LevelReport:
     run, fit = fitted.run, assess(graph, fitted.memberships)
-    status = f"{run.status} by {run.sweeps} sweeps"
-    return LevelReport(
-        fitted.memberships.shape[1], run.sweeps, run.trace, fit.log_likelihood, fit.gap, status, run.seconds
-    )
+    count = fitted.memberships.shape[1]
+    return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, fit.gap, run.status, run.seconds)
 
 
 def _level(graph: Graph, fitted: _Fitted) -> Level:
-    memberships = _rows_to_one(fitted.memberships)
+    memberships = rows_to_one(fitted.memberships)
     memberships.sort_indices()
     mass = np.asarray(memberships.T @ graph.degrees)
     for matrix in (memberships, fitted.parents, fitted.graph.adjacency):
         if matrix is not None:
             for buffer in (matrix.data, matrix.indices, matrix.indptr):
                 buffer.flags.writeable = False
-    return Level(memberships, fitted.parents, _frozen(mass), fitted.graph.adjacency)
+    return Level(memberships, fitted.parents, frozen(mass), fitted.graph.adjacency)
 
 
-def _frozen(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+def _one_for_each_level(method: Any, levels: int) -> list[Method]:
+    """Check the methods, and repeat a single one."""
+    if not isinstance(method, list | tuple):
+        return [method_named(method)] * levels
+    if len(method) != levels:
+        problem = f"got {len(method)} methods for {levels} levels"
+        raise InputError("method", problem, "name one for each level, or one for all")
+    return [method_named(each) for each in method]
+
+
+def _refuse_feature_methods(methods: list[Method], points: list[int]) -> None:
+    """Refuse methods that look at features where X is a graph; `points` are those that each is to cluster."""
+    for method, count in zip(methods, points, strict=False):
+        if "features" in method.reads(count, featured=False):
+            problem = f"{type(method).__name__} looks at features, and X is a graph"
+            raise InputError("method", problem, "pass points with features, or use a method for graphs")
 
 
 def _falling_sizes(levels: Any, points: int | None) -> list[int]:

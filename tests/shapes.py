@@ -3,12 +3,19 @@
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.clustering import find
 from graphsoft.graph import as_graph, knn_graph
+from graphsoft.methods import Sample
 
 
 def graph_of(W):
     """The checked graph of dense weights."""
     return as_graph(sp.csr_array(W), affinity="precomputed")
+
+
+def factorized(method, graph, count):
+    """What a method finds in a graph."""
+    return find(Sample(graph), count, method, np.random.default_rng(0))
 
 
 def ring_of_cliques(cliques=4, size=5):

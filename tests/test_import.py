@@ -76,8 +76,8 @@ def test_public_names_are_found_and_listed():
     for name in graphsoft.__all__:
         assert getattr(graphsoft, name).__name__ == name
     assert set(graphsoft.__all__) <= set(dir(graphsoft))
-    with pytest.raises(AttributeError, match="has no attribute 'cluster'"):
-        graphsoft.cluster  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'louvain'"):
+        graphsoft.louvain  # noqa: B018
 
 
 def test_kernels_are_cached(elsewhere, tmp_path):

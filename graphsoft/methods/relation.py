@@ -7,24 +7,23 @@ looks at every cluster its neighbours hold and takes in those that would raise t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.coarsening import LOAD, coarsen, inverse_or_zero, joined, strays
+from graphsoft.coarsening import LOAD, coarsen, grouped, inverse_or_zero, joined, strays
 from graphsoft.errors import InputError
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep, gains, lift_gains, reach, reweight
+from graphsoft.memberships import one_cluster_each
+from graphsoft.methods.interface import Clustering, Progress, Sample
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Factorization", "Fit", "Relation", "assess", "polish_level"]
+__all__ = ["Fit", "Relation", "assess", "grouped_beside_strays", "polish_level"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
 
 # A cluster enters a node's support with at most this share; sweeps raise or drop it.
 SEED = 0.05
@@ -55,25 +54,6 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Factorization:
-    """Memberships of a graph's nodes, and how they were found.
-
-    Attributes
-    ----------
-    memberships : csr_array of shape (n, m)
-        ``p(cluster | node)``; every row sums to one.
-    trace : tuple of float
-        Log-likelihood before each sweep on the graph itself, in order.
-    sweeps : int
-        Sweeps on all scales together.
-    """
-
-    memberships: sp.csr_array
-    trace: tuple[float, ...]
-    sweeps: int
-
-
-@dataclass(frozen=True)
 class Relation:
     """Settings of relation factorization under the Kullback-Leibler divergence.
 
@@ -89,10 +69,10 @@ class Relation:
 
     Examples
     --------
+    >>> import graphsoft
     >>> import networkx as nx
-    >>> from graphsoft.graph import as_graph
-    >>> found = Relation().factorize(as_graph(nx.barbell_graph(5, 0)), 2)
-    >>> found.memberships.argmax(axis=1).ravel().tolist()
+    >>> found = graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=Relation(support="dense"))
+    >>> found.labels.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
@@ -108,15 +88,26 @@ class Relation:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
                 raise InputError(argument, f"got {value!r}", "use a whole number of at least 0")
 
-    def start(self, graph: Graph, count: int, progress: Progress | None = None) -> sp.csr_array:
-        """Group the nodes by contraction alone: memberships with one entry in each row."""
-        return _beside_strays(graph, count, partial(_contract_only, progress=progress))
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the graph only."""
+        return frozenset({"graph"})
 
-    def factorize(self, graph: Graph, count: int, progress: Progress | None = None) -> Factorization:
-        """Factorize `graph` into `count` clusters, from the coarsest scale of a contraction to the finest."""
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Factorize the graph, from the coarsest scale of a contraction to the finest.
+
+        The trace is minus the log-likelihood before each sweep on the graph itself.
+        """
         log = _Log(progress=progress)
-        memberships = _beside_strays(graph, count, partial(self._through_scales, log=log))
-        return Factorization(memberships, tuple(log.trace), log.sweeps)
+        memberships = self._through_scales(sample.graph, count, log)
+        trace = tuple(-value for value in log.trace)
+        return Clustering(memberships, trace, f"factorized by {log.sweeps} sweeps", log.sweeps)
+
+    @property
+    def likely(self) -> bool:
+        """Whether it maximizes the likelihood, as polishing does."""
+        return True
 
     def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress)
@@ -210,6 +201,20 @@ def polish_level(
     return memberships, tuple(trace)
 
 
+def grouped_beside_strays(graph: Graph, count: int, progress: Progress | None = None) -> sp.csr_array:
+    """Group nodes by contraction alone, strays with the heaviest group: memberships with one entry a row."""
+    stray = strays(graph, count)
+    inside = np.flatnonzero(~stray)
+    rest = (
+        graph if len(inside) == len(graph) else Graph(graph.adjacency[inside][:, inside], range(len(inside)))
+    )
+    group = np.zeros(len(graph), dtype=np.int64)
+    group[inside] = grouped(rest, count, progress)
+    mass = np.bincount(group[inside], rest.degrees, minlength=count)
+    group[stray] = np.argmax(mass)
+    return one_cluster_each(group, count)
+
+
 def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
     """Compute log-likelihood and optimality gap of any memberships."""
     found = _gains(graph, memberships, spread=True)
@@ -219,28 +224,6 @@ def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
     outside = position >= np.repeat(held, np.diff(gain.indptr))
     gap = float(np.max(gain.data[outside] - 1.0, initial=0.0))
     return Fit(found.log_likelihood, gap)
-
-
-def _contract_only(graph: Graph, count: int, progress: Progress | None) -> sp.csr_array:
-    group = np.arange(len(graph))
-    for scale in coarsen(graph, count, progress):
-        group = scale.group[group]
-    return sp.eye_array(max(group.max() + 1, 1), count, format="csr")[group]
-
-
-def _beside_strays(graph: Graph, count: int, work: Callable[[Graph, int], sp.csr_array]) -> sp.csr_array:
-    """Cluster all but the stray components, and put those into the heaviest cluster."""
-    stray = strays(graph, count)
-    if not stray.any():
-        return work(graph, count)
-    inside = np.flatnonzero(~stray)
-    rest = Graph(graph.adjacency[inside][:, inside], range(len(inside)))
-    memberships = work(rest, count)
-    heaviest = int(np.argmax(memberships.T @ rest.degrees))
-    group = np.full(len(graph), len(inside))
-    group[inside] = np.arange(len(inside))
-    row = sp.csr_array(([1.0], [heaviest], [0, 1]), shape=(1, count))
-    return sp.vstack([memberships, row], format="csr")[group]
 
 
 def _inverse_mass(graph: Graph, memberships: sp.csr_array) -> Array:

@@ -1,0 +1,126 @@
+"""What a clustering method is given, what it is, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError
+from graphsoft.graph import Features, Graph
+from graphsoft.memberships import entropies, likeliest
+
+__all__ = ["Clustering", "Method", "Progress", "Sample"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample:
+    """The points that a method is to cluster, as far as there is something to know of them.
+
+    Attributes
+    ----------
+    given_graph : Graph or None
+    given_features : Features or None
+    side : csr_array of shape (n, n) or None
+        What the user knows: symmetric, 1 for pairs that belong together, -1 for pairs that do not; see
+        :func:`graphsoft.side.side_information`.
+    """
+
+    given_graph: Graph | None
+    given_features: Features | None = None
+    side: sp.csr_array | None = None
+
+    def __len__(self) -> int:
+        return len(self.given_graph) if self.given_graph is not None else len(self.features)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the points."""
+        if self.given_graph is None:
+            raise InputError("method", "needs a graph", "pass one, or points to make one of")
+        return self.given_graph
+
+    @property
+    def features(self) -> Features:
+        """The features of the points, and how far two of them are apart."""
+        if self.given_features is None:
+            raise InputError("method", "looks at features, and X is a graph", "pass points with features")
+        return self.given_features
+
+    def take(self, rows: Array) -> Sample:
+        """Keep only these points."""
+        graph, features, side = self.given_graph, self.given_features, self.side
+        return Sample(
+            graph if graph is None else Graph(graph.adjacency[rows][:, rows], range(len(rows))),
+            features if features is None else replace(features, values=features.values[rows]),
+            side if side is None else side[rows][:, rows],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clustering:
+    """Points in soft clusters: the result of every method.
+
+    Attributes
+    ----------
+    memberships : csr_array of shape (n, m)
+        ``p(cluster | point)``; every row sums to one.
+    trace : tuple of float
+        What the method minimizes, as it fell; one entry or none for methods that do not show their steps.
+    status : str
+        What happened, in words; it says so if more work would help.
+    sweeps : int
+        Steps taken, on all scales; 0 where that has no meaning.
+    """
+
+    memberships: sp.csr_array
+    trace: tuple[float, ...]
+    status: str
+    sweeps: int = 0
+
+    def __repr__(self) -> str:
+        points, clusters = self.memberships.shape
+        return f"Clustering({points} points in {clusters} clusters: {self.status})"
+
+    @cached_property
+    def labels(self) -> Array:
+        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
+        return likeliest(self.memberships)
+
+    @cached_property
+    def entropy(self) -> Array:
+        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
+        return entropies(self.memberships)
+
+
+class Method(Protocol):
+    """A clustering method: its settings, frozen and checked when they are made.
+
+    Settings are all that it holds; `cluster` depends on nothing but its arguments.
+    """
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Tell what the method looks at: ``graph``, ``features``, or both.
+
+        Parameters
+        ----------
+        points : int
+            How many there are.
+        featured : bool
+            Whether they have features.
+        """
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Cluster the points; there are more than `count` of them, and `count` is at least 2.
+
+        Methods that look at the graph are given one without isolated nodes.
+        """

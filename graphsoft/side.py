@@ -1,0 +1,125 @@
+"""What a user knows besides the data: pairs that belong together, pairs that do not, some labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown
+
+__all__ = ["side_information"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# All pairs of labelled points are stored, so that twice as many take four times the memory.
+MOST_LABELS = 2000
+
+
+def side_information(
+    nodes: Sequence[Any], must_link: Any = None, cannot_link: Any = None, known: Any = None
+) -> sp.csr_array | None:
+    """Write what is known of pairs as a symmetric matrix: 1 together, -1 apart, nothing where unknown.
+
+    Parameters
+    ----------
+    nodes : sequence of n
+        The names of the points, as `Graph.nodes`; pairs are given by them.
+    must_link, cannot_link : iterable of pairs, optional
+        Points that belong to one cluster, and points that do not.
+    known : mapping or sequence of int, optional
+        Labels of some points: ``{point: label}``, or one for each point, -1 where it is unknown. All pairs
+        of these points become pairs of one kind or the other.
+
+    Returns
+    -------
+    csr_array of shape (n, n), or None if nothing is known
+
+    Examples
+    --------
+    >>> side_information(["a", "b", "c"], must_link=[("a", "b")], cannot_link=[("b", "c")]).toarray()
+    array([[ 0.,  1.,  0.],
+           [ 1.,  0., -1.],
+           [ 0., -1.,  0.]])
+    >>> side_information(range(3), known=[4, -1, 5]).toarray()[0].tolist()
+    [0.0, 0.0, -1.0]
+    """
+    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    together = _pairs("must_link", must_link, number, len(nodes))
+    apart = _pairs("cannot_link", cannot_link, number, len(nodes))
+    points, labels = _labels(known, number, len(nodes))
+    first, second = np.triu_indices(len(points), k=1)
+    same = labels[first] == labels[second]
+    labelled = np.column_stack([points[first], points[second]])
+    together, apart = np.vstack([together, labelled[same]]), np.vstack([apart, labelled[~same]])
+    if not len(together) and not len(apart):
+        return None
+    positive, negative = _matrix(together, len(nodes)), _matrix(apart, len(nodes))
+    both = positive.multiply(negative).tocoo()
+    if both.nnz:
+        one, two = nodes[int(both.row[0])], nodes[int(both.col[0])]
+        problem = f"holds {shown(one)} and {shown(two)}, which must_link or known put together"
+        raise InputError("cannot_link", problem, "leave such pairs out of one of the two")
+    return (positive - negative).tocsr()
+
+
+def _matrix(pairs: Array, count: int) -> sp.csr_array:
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
+    matrix = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)).tocsr()
+    matrix.data[:] = 1.0  # a pair may be given twice
+    return matrix
+
+
+def _pairs(argument: str, pairs: Any, number: Mapping[Any, int] | None, count: int) -> Array:
+    """Check pairs of points, and return their rows."""
+    remedy = "give pairs of points, as [(0, 5), (7, 2)]"
+    try:
+        listed = [] if pairs is None else [tuple(pair) for pair in pairs]
+    except TypeError:
+        raise InputError(argument, f"got {shown(pairs)}", remedy) from None
+    rows = np.empty((len(listed), 2), dtype=np.int64)
+    for at, pair in enumerate(listed):
+        if len(pair) != 2:
+            raise InputError(argument, f"holds {shown(pair)}", remedy)
+        rows[at] = [_row(argument, name, number, count) for name in pair]
+        if rows[at, 0] == rows[at, 1]:
+            raise InputError(argument, f"joins {shown(pair[0])} to itself", "leave such pairs out")
+    return rows
+
+
+def _row(argument: str, name: Any, number: Mapping[Any, int] | None, count: int) -> int:
+    try:
+        if number is not None:
+            return number[name]
+        whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
+        if whole and 0 <= name < count:
+            return int(name)
+    except (KeyError, TypeError):
+        pass
+    what = f"rows 0 to {count - 1}" if number is None else "the names of the graph's nodes"
+    raise InputError(argument, f"names no point: {shown(name)}", f"use {what}")
+
+
+def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[Array, Array]:
+    """Check labels of some points: their rows, and their labels as numbers."""
+    if known is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    remedy = "give {point: label}, or a whole number for each point, -1 where it is unknown"
+    if isinstance(known, Mapping):
+        points = np.array([_row("known", name, number, count) for name in known], dtype=np.int64)
+        distinct: dict[Any, int] = {}
+        labels = np.array(
+            [distinct.setdefault(label, len(distinct)) for label in known.values()], dtype=np.int64
+        )
+    else:
+        values = np.asarray(known)
+        if values.shape != (count,) or values.dtype.kind not in "iu":
+            raise InputError("known", f"got {shown(known)} for {count} points", remedy)
+        points = np.flatnonzero(values != -1)
+        labels = values[points].astype(np.int64)
+    if len(points) > MOST_LABELS:
+        problem = f"labels {len(points)} points, and all pairs of them are stored"
+        raise InputError("known", problem, f"give at most {MOST_LABELS}")
+    return points, labels

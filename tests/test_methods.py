@@ -1,0 +1,171 @@
+"""What every method promises; the table of methods drives the tests: a new row is tested by being there."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import cloud, graph_of, ring_of_cliques
+from strategies import graphs, small
+
+import graphsoft
+from graphsoft.clustering import find
+from graphsoft.errors import InputError
+from graphsoft.graph import Features
+from graphsoft.methods import METHODS, Relation, Sample
+
+ALL = sorted(METHODS)
+# methods that a graph is enough for
+ON_GRAPHS = [name for name in ALL if METHODS[name].reads(1000, featured=False) == {"graph"}]
+
+
+def clouds(n=90, seed=0):
+    """Points in three round clouds far apart, all positive, and whose they are."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3
+    return np.eye(3)[truth] * 8 + 4 + rng.normal(size=(n, 3)), truth
+
+
+def check(found, n, k):
+    S = found.memberships
+    assert isinstance(S, sp.csr_array)
+    assert S.shape == (n, k)
+    assert (S.data > 0).all()
+    np.testing.assert_allclose(S.sum(axis=1), 1, rtol=1e-9)
+    assert found.labels.shape == found.entropy.shape == (n,)
+    assert found.status
+    assert np.isfinite(found.trace).all()
+
+
+def falls(found, total=1.0):
+    """The objective never rises; adaptive support drops small shares, which costs a little."""
+    trace = np.array(found.trace)
+    allowed = 1e-9 * np.abs(trace).max(initial=1.0) + 1e-3 * total * ("factorized" in found.status)
+    return (np.diff(trace) <= allowed).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_clear_clusters_are_found(name):
+    X, truth = clouds()
+    kept = X.copy()
+    found = graphsoft.cluster(X, 3, method=name)
+    check(found, len(X), 3)
+    assert graphsoft.metrics.accuracy(truth, found.labels) == 1
+    assert falls(found)
+    assert (kept == X).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_same_call_gives_the_same_answer(name):
+    X, _ = clouds()
+    first, second = (graphsoft.cluster(X, 4, method=name) for _ in range(2))
+    assert first.memberships.data.tobytes() == second.memberships.data.tobytes()
+    assert first.memberships.indices.tolist() == second.memberships.indices.tolist()
+    assert first.trace == second.trace
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_node_order_does_not_matter(name):
+    X, _ = clouds()
+    order = np.random.default_rng(3).permutation(len(X))
+    S = graphsoft.cluster(X, 3, method=name).memberships.toarray()
+    again = graphsoft.cluster(X[order], 3, method=name).memberships.toarray()
+    # by what two points share, for clusters may come in another order
+    np.testing.assert_allclose(again @ again.T, (S @ S.T)[order][:, order], atol=0.02)
+
+
+@pytest.mark.parametrize("name", ON_GRAPHS)
+def test_disconnected_graphs(name):
+    W = np.zeros((24, 24))
+    W[:20, :20] = ring_of_cliques()
+    W[0, -5] = W[-5, 0] = W[14, 15] = W[15, 14] = 0
+    W[20, 21] = W[21, 20] = 0.1  # two strays, and two nodes without edges
+    found = graphsoft.cluster(graph_of(W), 4, method=name)
+    check(found, 24, 4)
+    cliques = found.labels[:20].reshape(4, 5)
+    assert (cliques == cliques[:, :1]).all()
+    assert len(set(cliques[:, 0])) == 4
+
+
+@pytest.mark.parametrize("name", ON_GRAPHS)
+@given(graph=graphs(weights=small), data=st.data())
+@settings(max_examples=25)
+def test_any_graph_is_clustered(name, graph, data):
+    k = data.draw(st.integers(1, len(graph)))
+    kept = graph.adjacency.copy()
+    found = graphsoft.cluster(graph, k, method=name)
+    check(found, len(graph), k)
+    assert (graph.adjacency != kept).nnz == 0
+    assert falls(found, graph.degrees.sum())
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9), data=st.data())
+@settings(max_examples=15)
+def test_any_points_are_clustered(name, rows, data):
+    X = np.array(rows, dtype=float)
+    k = data.draw(st.integers(1, len(X)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", graphsoft.GraphsoftWarning)  # fewer points than neighbours
+        check(graphsoft.cluster(X, k, method=name), len(X), k)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_hierarchy_by_any_method(name):
+    X, truth = clouds()
+    h = graphsoft.hierarchy(X, levels=[9, 3], method=name)
+    np.testing.assert_allclose((h[0].memberships @ h[0].parents - h[1].memberships).toarray(), 0, atol=1e-12)
+    np.testing.assert_allclose(h[1].memberships.sum(axis=1), 1, rtol=1e-9)
+    assert [len(level.mass) for level in h] == [9, 3]
+    assert graphsoft.metrics.accuracy(truth, h[1].labels) > 0.6
+
+
+def test_a_method_for_each_level():
+    X, truth = clouds()
+    h = graphsoft.hierarchy(X, levels=[9, 5, 3], method=["relation", Relation(support="dense"), "relation"])
+    assert graphsoft.metrics.accuracy(truth, h[-1].labels) == 1
+    with pytest.raises(InputError, match="method: got 2 methods for 3 levels"):
+        graphsoft.hierarchy(X, levels=[9, 5, 3], method=["relation", "relation"])
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(ON_GRAPHS)))
+def test_methods_for_features_refuse_graphs(name):
+    graph = graph_of(ring_of_cliques())
+    with pytest.raises(InputError, match=r"method: .* looks at features, and X is a graph"):
+        graphsoft.cluster(graph, 2, method=name)
+    with pytest.raises(InputError, match=r"method: .* looks at features, and X is a graph"):
+        graphsoft.hierarchy(graph, [4, 2], method=name)
+    with pytest.raises(InputError, match="looks at features"):
+        find(Sample(graph), 2, METHODS[name], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_settings_are_frozen_and_short(name):
+    settings_ = METHODS[name]
+    assert repr(settings_).startswith(type(settings_).__name__)
+    assert hash(settings_) == hash(METHODS[name])
+    with pytest.raises(AttributeError):
+        settings_.anything = 1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_identical_points_get_identical_memberships(name):
+    X = np.repeat(cloud(30) + 20, 2, axis=0)
+    S = graphsoft.cluster(X, 5, method=name).memberships.toarray()
+    np.testing.assert_allclose(S[::2], S[1::2], atol=1e-9)
+
+
+def test_more_clusters_than_points():
+    with pytest.raises(InputError, match="k: got 4 clusters for 3 points"):
+        graphsoft.cluster([[0.0], [1.0], [2.0]], 4)
+
+
+def test_a_sample_says_what_is_missing():
+    features = Features(np.ones((3, 1)))
+    with pytest.raises(InputError, match="needs a graph"):
+        _ = Sample(None, features).graph
+    with pytest.raises(InputError, match="looks at features"):
+        _ = Sample(graph_of(ring_of_cliques())).features
+    assert len(Sample(None, features).take(np.array([0, 2]))) == 2
