@@ -14,7 +14,7 @@ from graphsoft.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
 from graphsoft.memberships import one_cluster_each, rows_to_one
-from graphsoft.methods import Clustering, Method, Relation, Sample, method_named
+from graphsoft.methods import Clustering, Method, Relation, Sample, method_named, takes_pairs
 from graphsoft.side import side_information
 
 __all__ = ["cluster", "find"]
@@ -95,6 +95,9 @@ def cluster(
         raise InputError("method", problem, "pass points with features, or use a method for graphs")
     names = given.nodes if isinstance(given, Graph) else range(len(given))
     side = side_information(names, must_link, cannot_link, known)
+    if side is not None and "graph" not in reads and not takes_pairs(settings):
+        problem = f"{type(settings).__name__} looks at features, and has no place for known pairs"
+        raise InputError("method", problem, "use a method for graphs")
     if isinstance(given, Graph):
         sample = Sample(given, None, side)
     elif "graph" in reads:
@@ -111,9 +114,11 @@ def find(
     """Cluster points by a method that is spared the odd cases.
 
     Nodes in components too light for a cluster of their own join the heaviest cluster; identical points get
-    identical memberships.
+    identical memberships. What is known of pairs goes into the graph, if the method does not see to it.
     """
     reads = method.reads(len(sample), sample.given_features is not None)
+    if sample.side is not None and not takes_pairs(method):
+        sample = sample.informed()
     if "graph" not in reads:
         return _spared(sample, count, method, random, progress)
     tied = sample.graph.sites

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphsoft.errors import InputError, shown
-from graphsoft.methods.interface import Clustering, Method, Sample
+from graphsoft.methods.interface import Clustering, Method, Sample, takes_pairs
 from graphsoft.methods.relation import Relation
 
-__all__ = ["METHODS", "Clustering", "Method", "Relation", "Sample", "method_named"]
+__all__ = ["METHODS", "Clustering", "Method", "Relation", "Sample", "method_named", "takes_pairs"]
 
 # What each name stands for: the settings of the method. This table also drives tests/test_methods.py.
 METHODS: dict[str, Method] = {

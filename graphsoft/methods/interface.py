@@ -14,7 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph
 from graphsoft.memberships import entropies, likeliest
 
-__all__ = ["Clustering", "Method", "Progress", "Sample"]
+__all__ = ["Clustering", "Method", "Progress", "Sample", "takes_pairs"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -53,6 +53,18 @@ class Sample:
         if self.given_features is None:
             raise InputError("method", "looks at features, and X is a graph", "pass points with features")
         return self.given_features
+
+    def informed(self) -> Sample:
+        """Put what is known into the graph: known pairs gain the largest weight, or lose as much."""
+        if self.side is None:
+            return self
+        graph = self.graph
+        largest = graph.adjacency.data.max(initial=0.0) or 1.0
+        changed = (graph.adjacency + self.side * largest).tocsr()
+        changed.data = np.maximum(changed.data, 0.0)
+        changed.eliminate_zeros()
+        changed.sort_indices()
+        return Sample(Graph(changed, graph.nodes, graph.notes), self.given_features)
 
     def take(self, rows: Array) -> Sample:
         """Keep only these points."""
@@ -103,7 +115,9 @@ class Clustering:
 class Method(Protocol):
     """A clustering method: its settings, frozen and checked when they are made.
 
-    Settings are all that it holds; `cluster` depends on nothing but its arguments.
+    Settings are all that it holds; `cluster` depends on nothing but its arguments. A method that has a true
+    attribute ``takes_pairs`` is given what is known of pairs as `Sample.side`; for all others it is put into
+    the graph.
     """
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
@@ -124,3 +138,8 @@ class Method(Protocol):
 
         Methods that look at the graph are given one without isolated nodes.
         """
+
+
+def takes_pairs(method: Method) -> bool:
+    """Tell whether a method itself sees to what is known of pairs."""
+    return bool(getattr(method, "takes_pairs", False))
