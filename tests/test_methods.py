@@ -14,7 +14,8 @@ import graphsoft
 from graphsoft.clustering import find
 from graphsoft.errors import InputError
 from graphsoft.graph import Features
-from graphsoft.methods import METHODS, Relation, Sample
+from graphsoft.methods import METHODS, Relation, Sample, takes_pairs
+from graphsoft.side import side_information
 
 ALL = sorted(METHODS)
 # methods that a graph is enough for
@@ -155,6 +156,41 @@ def test_identical_points_get_identical_memberships(name):
     X = np.repeat(cloud(30) + 20, 2, axis=0)
     S = graphsoft.cluster(X, 5, method=name).memberships.toarray()
     np.testing.assert_allclose(S[::2], S[1::2], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ON_GRAPHS)
+def test_known_pairs_decide_between_equals(name):
+    # four cliques in a ring: 0 with 1 and 2 with 3 is as good as 1 with 2 and 3 with 0
+    def tied(one, other):
+        return [(one + i, other + i) for i in range(5)]
+
+    graph = graph_of(ring_of_cliques())
+    for first, second, others in [(0, 5, (10, 15)), (5, 10, (15, 0))]:
+        together = [(first + i, second + i) for i in range(5)] + [
+            (others[0] + i, others[1] + i) for i in range(5)
+        ]
+        apart = [(second + i, others[0] + i) for i in range(5)]
+        found = graphsoft.cluster(graph, 2, method=name, must_link=together, cannot_link=apart).labels
+        assert found[first] == found[second] != found[others[0]] == found[others[1]]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_known_pairs_are_refused_where_they_have_no_meaning(name):
+    X, _ = clouds()
+    if "graph" in METHODS[name].reads(len(X), featured=True) or takes_pairs(METHODS[name]):
+        assert graphsoft.cluster(X, 3, method=name, must_link=[(0, 3)]).memberships.shape == (90, 3)
+        return
+    with pytest.raises(InputError, match=r"method: .* has no place for known pairs"):
+        graphsoft.cluster(X, 3, method=name, must_link=[(0, 3)])
+
+
+def test_known_pairs_change_the_graph():
+    graph = graph_of(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    side = side_information(range(3), must_link=[(1, 2)], cannot_link=[(0, 2)])
+    sample = Sample(graph, None, side)
+    assert sample.informed().graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 2], [0, 2, 0]]
+    assert Sample(graph).informed().graph is graph
+    assert sample.take(np.array([1, 2])).side.toarray().tolist() == [[0, 1], [1, 0]]
 
 
 def test_more_clusters_than_points():
