@@ -1,10 +1,13 @@
 """Compare graphsoft with its peers on a directory of labelled sets, every graph method on the same graph.
 
-    python examples/benchmarks/quality.py --data DIR [--sets a,b] [--no-peers] [--out table.md]
+    python examples/benchmarks/quality.py --data DIR [--sets a,b] [--no-peers | --methods] [--out table.md]
 
 ``DIR`` holds one ``.npz`` file for each set: ``X`` (dense features), or ``data, indices, indptr, shape``
 (CSR: sparse features, or a graph when the name starts with ``graph_``), and ``y`` (the classes; files without
 are left out). The labels serve for the scores and for the number of clusters k, which all methods are given.
+
+With ``--methods`` the peers are graphsoft's other methods, flat and with their defaults, instead of other
+packages: those that look at a graph get the same graph, the others the features (and nothing on bare graphs).
 
 The seconds are those of clustering a ready graph; building it is the same for all and has its own column.
 """
@@ -14,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +71,9 @@ TARGETS = (
 )
 
 FAILED = Score(np.nan, np.nan, np.nan, np.nan)
+
+# Scores whatever graphsoft is compared with, by name.
+Rivals = Callable[[LabelledSet, Any, int], dict[str, Score]]
 
 
 def ladder(n: int, k: int) -> list[int]:
@@ -149,13 +155,33 @@ def run_peers(item: LabelledSet, graph: Any, k: int) -> dict[str, Score]:
     return scores
 
 
-def warm_up(with_peers: bool) -> None:
+def run_methods(item: LabelledSet, graph: Any, k: int) -> dict[str, Score]:
+    """Score every method of graphsoft by itself, without a hierarchy."""
+    scores = {}
+    checked = graphsoft.as_graph(graph, affinity="precomputed") if sp.issparse(graph) else graph
+    for name, method in graphsoft.methods.METHODS.items():
+        given = checked if method.reads(len(item.classes), False) == {"graph"} else item.features
+        if given is None:
+            scores[name] = FAILED
+            continue
+        start = time.perf_counter()
+        try:
+            labels = graphsoft.cluster(given, k, method=name).labels
+        except Exception as error:
+            print(f"{item.name}: {name} failed: {error}", file=sys.stderr)
+            scores[name] = FAILED
+            continue
+        scores[name] = score(item.classes, labels, time.perf_counter() - start)
+    return scores
+
+
+def warm_up(rivals: Rivals | None) -> None:
     """Import and compile everything before anything is timed."""
     points = np.random.default_rng(0).normal(size=(60, 2))
     graph = graphsoft.knn_graph(points, NEIGHBORS)
     graphsoft.hierarchy(graph, [10, 3])
-    if with_peers:
-        run_peers(LabelledSet("warm-up", points, None, np.arange(60) % 3), graph, 3)
+    if rivals is not None:
+        rivals(LabelledSet("warm-up", np.abs(points), None, np.arange(60) % 3), graph, 3)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -182,7 +208,7 @@ def quality_table(results: dict[str, dict[str, Score]], field: str) -> str:
         "mean of the graphs": [line for name, line in lines.items() if name.startswith("graph_")],
         "mean of all": list(lines.values()),
     }
-    means = {label: np.mean(group, axis=0).tolist() for label, group in groups.items() if group}
+    means = {label: np.nanmean(group, axis=0).tolist() for label, group in groups.items() if group}
     header = ["set", *methods]
     rows = [[name, *(f"{value:.3f}" for value in line)] for name, line in (lines | means).items()]
     if len(methods) == 1:
@@ -220,7 +246,7 @@ def targets_table(rows: Sequence[tuple[Target, Score]]) -> str:
     return "\n".join(["## Targets", "", markdown(header, lines)])
 
 
-def compare(sets: Iterator[LabelledSet], with_peers: bool) -> str:
+def compare(sets: Iterator[LabelledSet], rivals: Rivals | None) -> str:
     """Run everything and return the tables as one text."""
     results: dict[str, dict[str, Score]] = {}
     building: dict[str, float] = {}
@@ -234,8 +260,8 @@ def compare(sets: Iterator[LabelledSet], with_peers: bool) -> str:
             for target in TARGETS
             if target.name == item.name
         ]
-        if with_peers:
-            row |= run_peers(item, graph, k)
+        if rivals is not None:
+            row |= rivals(item, graph, k)
         results[item.name] = row
         best = max((value.ari for name, value in row.items() if name != OURS), default=np.nan)
         print(f"{item.name}: n {n}, k {k}, ARI {row[OURS].ari:.3f}, best peer {best:.3f}", file=sys.stderr)
@@ -254,6 +280,9 @@ def main() -> None:
     parser.add_argument(
         "--peers", action=argparse.BooleanOptionalAction, default=True, help="run the peers too"
     )
+    parser.add_argument(
+        "--methods", action="store_true", help="run graphsoft's other methods in place of the peers"
+    )
     parser.add_argument("--out", type=Path, help="write the tables here as well")
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
@@ -261,8 +290,9 @@ def main() -> None:
     wanted = [name for name in arguments.sets.split(",") if name]
     if not (wanted or any(arguments.data.glob("*.npz"))):
         parser.error(f"--data: {arguments.data} holds no .npz files")
-    warm_up(arguments.peers)
-    text = compare(read_sets(arguments.data, wanted), arguments.peers)
+    rivals = run_methods if arguments.methods else run_peers if arguments.peers else None
+    warm_up(rivals)
+    text = compare(read_sets(arguments.data, wanted), rivals)
     print(text, end="")
     if arguments.out:
         arguments.out.write_text(text, encoding="utf-8")
