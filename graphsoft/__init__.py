@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
     from graphsoft.graph import Graph, as_graph, knn_graph
-    from graphsoft.levels import Hierarchy, Level, hierarchy
+    from graphsoft.levels import hierarchy
     from graphsoft.methods import Clustering, Relation
     from graphsoft.pairwise import pairwise_graph
+    from graphsoft.result import Hierarchy, Level
     from graphsoft.tree import Node, Tree
 
 __all__ = [
@@ -45,9 +46,9 @@ _HOME = {
     "Graph": "graph",
     "GraphsoftError": "errors",
     "GraphsoftWarning": "errors",
-    "Hierarchy": "levels",
+    "Hierarchy": "result",
     "InputError": "errors",
-    "Level": "levels",
+    "Level": "result",
     "Node": "tree",
     "Relation": "methods",
     "Tree": "tree",

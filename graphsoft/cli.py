@@ -22,7 +22,7 @@ from graphsoft.terminal import ProgressLine, printable
 
 if TYPE_CHECKING:
     from graphsoft.datasets import Dataset
-    from graphsoft.levels import Hierarchy
+    from graphsoft.result import Hierarchy
 
 __all__ = ["main"]
 

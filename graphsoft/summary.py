@@ -12,7 +12,7 @@ from graphsoft import metrics
 from graphsoft.terminal import printable
 
 if TYPE_CHECKING:
-    from graphsoft.levels import Hierarchy
+    from graphsoft.result import Hierarchy
 
 __all__ = ["score_levels", "summarize"]
 
