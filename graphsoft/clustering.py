@@ -125,7 +125,8 @@ def find(
     if tied is None or tied.max() + 1 < count:
         return _beside_strays(sample, count, method, random, progress)
     sites = int(tied.max()) + 1
-    if isinstance(method, Relation) and sample.side is None:  # sums of weights mean the same to it
+    likely = isinstance(method, Relation) and method.likely
+    if likely and sample.side is None:  # sums of weights mean the same to it
         merged = Sample(contracted(sample.graph, tied, sites))
         found = _beside_strays(merged, count, method, random, progress)
         return replace(found, memberships=found.memberships[tied])
@@ -156,7 +157,7 @@ def _spared(
 ) -> Clustering:
     """Answer where there is nothing to find."""
     graph = sample.given_graph
-    if isinstance(method, Relation):  # which can do all of this itself
+    if isinstance(method, Relation) and method.likely:  # which can do all of this itself
         return method.cluster(sample, count, random, progress)
     if count == 1:
         return Clustering(one_cluster_each(np.zeros(len(sample), dtype=int), 1), (), "all in one cluster")

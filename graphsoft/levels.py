@@ -174,8 +174,12 @@ def _climb_published(
         if levels:
             levels[-1] = replace(levels[-1], parents=found.memberships)
         chained = found.memberships if chained is None else chained @ found.memberships
-        graph = _cluster_graph(found.memberships, below.graph.degrees)
-        trace = tuple(-value for value in found.trace) if isinstance(method, Relation) else found.trace
+        likely = isinstance(method, Relation) and method.likely
+        if likely:
+            graph = _cluster_graph(found.memberships, below.graph.degrees)
+        else:
+            graph = _one_step_further(found.memberships, below.graph)
+        trace = tuple(-value for value in found.trace) if likely else found.trace
         run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began)
         levels.append(_Fitted(chained, graph, None, run))
         below = Sample(graph, _mean_features(sample.given_features, chained))
@@ -225,7 +229,19 @@ def _mean_features(features: Features | None, memberships: sp.csr_array) -> Feat
 
 def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     """``W = B^T D^-1 B`` with ``B = D memberships``: a walk from cluster to cluster by way of one node."""
-    product = (memberships.T @ (sp.diags_array(degrees) @ memberships)).tocsr()
+    return _symmetric_graph(memberships.T @ (sp.diags_array(degrees) @ memberships))
+
+
+def _one_step_further(memberships: sp.csr_array, graph: Graph) -> Graph:
+    """``S^T W S``: a walk from cluster to node, along an edge, and to a cluster.
+
+    Where memberships are hard, a walk by way of one node never leaves its cluster.
+    """
+    return _symmetric_graph(memberships.T @ (graph.adjacency @ memberships))
+
+
+def _symmetric_graph(product: Any) -> Graph:
+    product = product.tocsr()
     symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
     symmetric.sort_indices()
     symmetric.eliminate_zeros()

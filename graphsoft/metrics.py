@@ -1,4 +1,9 @@
-"""Scores of a clustering against known labels."""
+"""Scores of a clustering, against known labels or against its graph.
+
+Wherever labels are taken, memberships may be given instead, an array or sparse matrix whose rows sum to one.
+Counts then are expected ones, where every point draws its cluster by its memberships; hard memberships give
+the scores of the labels that they stand for.
+"""
 
 from __future__ import annotations
 
@@ -7,68 +12,42 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
+from graphsoft.contingency import both_shares, confusion, is_hard, matched, shares_of
+from graphsoft.cuts import normalized_cut
 from graphsoft.errors import InputError
+from graphsoft.graph import Graph, as_graph
+from graphsoft.methods.relation import assess
 
-__all__ = ["accuracy", "adjusted_rand", "confusion", "nmi", "purity"]
+__all__ = [
+    "accuracy",
+    "adjusted_rand",
+    "conditional_entropy",
+    "confusion",
+    "entropy",
+    "log_likelihood",
+    "matched",
+    "modularity",
+    "nmi",
+    "normalized_cut",
+    "purity",
+    "rand",
+    "wilcoxon",
+]
 
 Normalizer = Literal["max", "mean", "sqrt", "min", "joint"]
 
 
-def confusion(truth: ArrayLike, labels: ArrayLike) -> csr_array:
-    """Count the points of every class in every cluster.
-
-    Parameters
-    ----------
-    truth : array-like of shape (n,)
-        Known classes: numbers or strings.
-    labels : array-like of shape (n,)
-        Clusters.
-
-    Returns
-    -------
-    csr_array of int64, shape (n_classes, n_clusters)
-        Classes and clusters in sorted order; empty ones have no row or column.
-
-    Examples
-    --------
-    >>> confusion(["a", "a", "b"], [7, 9, 9]).toarray()
-    array([[1, 1],
-           [0, 1]])
-    """
-    rows, classes = _numbered(truth, "truth")
-    columns, clusters = _numbered(labels, "labels")
-    if len(rows) != len(columns):
-        raise InputError(
-            "labels", f"got {len(columns)} for {len(rows)} known classes", "give one for each point"
-        )
-    ones = np.ones(len(rows), dtype=np.int64)
-    return csr_array(coo_array((ones, (rows, columns)), shape=(classes, clusters)))
-
-
-def _numbered(values: ArrayLike, argument: str) -> tuple[NDArray[np.intp], int]:
-    """Return each entry's number among the distinct values, and how many of these there are."""
-    array = np.asarray(values)
-    if array.ndim != 1 or not len(array):
-        raise InputError(argument, f"got shape {array.shape}", "give one entry for each point, at least one")
-    try:
-        distinct, numbers = np.unique(array, return_inverse=True)
-    except TypeError as error:
-        raise InputError(
-            argument, f"cannot be sorted ({error})", "use only numbers or only strings"
-        ) from None
-    return numbers, len(distinct)
-
-
-def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
+def accuracy(truth: Any, labels: Any) -> float:
     """Share of points in the right class under the best one-to-one match of clusters to classes.
 
     Clusters beyond the number of classes stay unmatched, and their points count as wrong.
 
     Parameters
     ----------
-    truth, labels : array-like of shape (n,)
+    truth, labels
+        As in :func:`confusion`.
 
     Returns
     -------
@@ -84,12 +63,13 @@ def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     return float(table[rows, columns].sum() / table.sum())
 
 
-def purity(truth: ArrayLike, labels: ArrayLike) -> float:
+def purity(truth: Any, labels: Any) -> float:
     """Share of points that belong to the commonest class of their cluster.
 
     Parameters
     ----------
-    truth, labels : array-like of shape (n,)
+    truth, labels
+        As in :func:`confusion`.
 
     Returns
     -------
@@ -104,12 +84,13 @@ def purity(truth: ArrayLike, labels: ArrayLike) -> float:
     return float(table.max(axis=0).sum() / table.sum())
 
 
-def nmi(truth: ArrayLike, labels: ArrayLike, normalizer: Normalizer = "max") -> float:
+def nmi(truth: Any, labels: Any, normalizer: Normalizer = "max") -> float:
     """Mutual information of classes and clusters, between 0 and 1.
 
     Parameters
     ----------
-    truth, labels : array-like of shape (n,)
+    truth, labels
+        As in :func:`confusion`.
     normalizer : {"max", "mean", "sqrt", "min", "joint"}
         What to divide by: the larger of the two entropies, their mean, their geometric mean, the smaller,
         or the joint entropy.
@@ -117,7 +98,8 @@ def nmi(truth: ArrayLike, labels: ArrayLike, normalizer: Normalizer = "max") -> 
     Returns
     -------
     float
-        Two clusterings of everything into one are equal: 1. Only one of them in one cluster: 0.
+        Two clusterings of everything into one are equal: 1. Only one of them in one cluster: 0. Soft clusters
+        share less information with themselves than they hold.
 
     Examples
     --------
@@ -136,24 +118,95 @@ def nmi(truth: ArrayLike, labels: ArrayLike, normalizer: Normalizer = "max") -> 
     }
     if normalizer not in divisors:
         raise InputError("normalizer", f"got {normalizer!r}", f"use one of {', '.join(divisors)}")
-    if 1 in table.shape:
-        return float(table.shape == (1, 1))
+    if not first or not second:
+        return float(first == second)
     # rounding can carry the difference of entropies a hair below 0, or the ratio above 1
     return float(np.clip((first + second - joint) / divisors[normalizer], 0.0, 1.0))
 
 
+def entropy(labels: Any) -> float:
+    """Entropy of the sizes of clusters, in nats: 0 if all is in one, log m for m of equal size.
+
+    How torn single points are is another question, which ``Clustering.entropy`` answers.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,), or memberships of shape (n, m)
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(entropy([0, 0, 1, 1]), 3)
+    0.693
+    """
+    return _entropy(shares_of(labels, "labels").sum(axis=0))
+
+
+def conditional_entropy(truth: Any, labels: Any) -> float:
+    """Entropy of the classes within clusters, in nats: 0 if no cluster has points of two classes.
+
+    Parameters
+    ----------
+    truth, labels
+        As in :func:`confusion`; the other way round it tells how classes are torn apart.
+
+    Returns
+    -------
+    float
+        ``H(class | cluster)``, each cluster counted by its size.
+
+    Examples
+    --------
+    >>> round(conditional_entropy([0, 1, 1, 1], [5, 5, 7, 7]), 3)
+    0.347
+    """
+    table = confusion(truth, labels)
+    return max(0.0, _entropy(table.data) - _entropy(table.sum(axis=0)))
+
+
 def _entropy(counts: NDArray[Any]) -> float:
-    """Entropy in nats of positive counts."""
-    share = counts / counts.sum()
-    return float(-(share * np.log(share)).sum())
+    """Entropy in nats of counts."""
+    share = counts[counts > 0] / counts.sum()
+    return max(0.0, float(-(share * np.log(share)).sum()))
 
 
-def adjusted_rand(truth: ArrayLike, labels: ArrayLike) -> float:
+def rand(truth: Any, labels: Any) -> float:
+    """Rand index: the share of pairs of points that both put together or both keep apart.
+
+    Parameters
+    ----------
+    truth, labels
+        As in :func:`confusion`. Of memberships, points i and j are together with chance ``s_i . s_j``, as if
+        each drew its cluster on its own, and what is returned is the expected share. So soft clusters do not
+        agree fully with themselves: two draws may differ.
+
+    Returns
+    -------
+    float
+        1 for a single point, which has no pairs.
+
+    Examples
+    --------
+    >>> round(rand([0, 0, 1, 1], [0, 0, 0, 1]), 3)
+    0.5
+    >>> rand([0, 0], [[1.0, 0.0], [0.5, 0.5]])
+    0.5
+    """
+    both, first, second, everything = _pairs(truth, labels)
+    return float((everything - first - second + 2 * both) / everything) if everything else 1.0
+
+
+def adjusted_rand(truth: Any, labels: Any) -> float:
     """Rand index corrected for chance: 1 for equal clusterings, about 0 for unrelated ones.
 
     Parameters
     ----------
-    truth, labels : array-like of shape (n,)
+    truth, labels
+        As in :func:`confusion`. Of memberships, expected numbers of pairs, as in :func:`rand`, stand where
+        those of labels do.
 
     Returns
     -------
@@ -164,16 +217,132 @@ def adjusted_rand(truth: ArrayLike, labels: ArrayLike) -> float:
     >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    table = confusion(truth, labels)
-    both = _pairs(table.data)
-    first, second = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
-    points = int(table.sum())
-    everything = points * (points - 1) // 2
+    both, first, second, everything = _pairs(truth, labels)
     # whole numbers up to here: products of pair counts pass 64 bits at some 10^5 points
     above = both * everything - first * second
     below = (first + second) * everything - 2 * first * second
-    return 2 * above / below if below else 1.0
+    return float(2 * above / below) if below else 1.0
 
 
-def _pairs(counts: NDArray[np.int64]) -> int:
-    return int((counts * (counts - 1) // 2).sum())
+def _pairs(truth: Any, labels: Any) -> tuple[Any, Any, Any, int]:
+    """Count pairs of points that are together in both, in the one, in the other; and all pairs.
+
+    Of labels these are whole numbers of any size, of memberships expected numbers.
+    """
+    first, second = both_shares(truth, labels)
+    points = first.shape[0]
+    everything = points * (points - 1) // 2
+    tables = (first.T @ second).data, first.sum(axis=0), second.sum(axis=0)
+    if is_hard(first) and is_hard(second):
+        whole = [table.astype(np.int64) for table in tables]
+        counts: list[Any] = [int((table * (table - 1) // 2).sum()) for table in whole]
+    else:  # sum_i<j s_i . s_j, from the sum over all i and j
+        squares = [np.asarray((shares * shares).sum(axis=1)).ravel() for shares in (first, second)]
+        itself = squares[0] @ squares[1], squares[0].sum(), squares[1].sum()
+        counts = [max(0.0, float(table @ table - own) / 2) for table, own in zip(tables, itself, strict=True)]
+    return counts[0], counts[1], counts[2], everything
+
+
+def modularity(graph: Any, labels: Any) -> float:
+    """Newman's modularity: the share of weight inside clusters beyond what the degrees alone would give.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or networkx graph
+        As in :func:`graphsoft.as_graph`. A weight on the diagonal counts once in its node's degree.
+    labels : array-like of shape (n,), or memberships of shape (n, m)
+        Of memberships, i and j are together with chance ``s_i . s_j``.
+
+    Returns
+    -------
+    float
+        ``sum_ij (w_ij / w - d_i d_j / w^2) s_i . s_j`` with w the sum of all w_ij; 0 without any edges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> round(modularity(nx.barbell_graph(3, 0), [0, 0, 0, 1, 1, 1]), 3)
+    0.357
+    """
+    checked, shares = _clustered(graph, labels)
+    if not checked.adjacency.nnz:
+        return 0.0
+    weights = checked.adjacency / checked.adjacency.data.max()  # so that no sum is too large
+    total = weights.sum()
+    mass = shares.T @ np.asarray(weights.sum(axis=1)) / total
+    return float((shares * (weights @ shares)).sum() / total - mass @ mass)
+
+
+def log_likelihood(graph: Any, labels: Any) -> float:
+    """How well clusters explain a graph, as relation factorization sees it.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or networkx graph
+        As in :func:`graphsoft.as_graph`.
+    labels : array-like of shape (n,), or memberships of shape (n, m)
+
+    Returns
+    -------
+    float
+        ``sum_ij w_ij log (B L^-1 B^T)_ij`` with ``B = D S``, S the memberships, D the degrees and
+        ``L = diag(B^T 1)``. An edge whose ends share no cluster counts as if the model gave it one thousandth
+        of what chance would give.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.barbell_graph(3, 0)
+    >>> log_likelihood(graph, [0, 0, 0, 1, 1, 1]) > log_likelihood(graph, [0, 0, 1, 1, 1, 1])
+    True
+    """
+    return assess(*_clustered(graph, labels)).log_likelihood
+
+
+def _clustered(graph: Any, labels: Any) -> tuple[Graph, csr_array]:
+    """Read a graph, and labels or memberships of its nodes."""
+    checked, shares = as_graph(graph), shares_of(labels, "labels")
+    if shares.shape[0] != len(checked):
+        problem = f"got {shares.shape[0]} for {len(checked)} nodes"
+        raise InputError("labels", problem, "give one for each node")
+    return checked, shares
+
+
+def wilcoxon(first: ArrayLike, second: ArrayLike) -> float:
+    """Wilcoxon's signed-rank test of paired runs: the chance of such differences if neither were better.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (runs,)
+        Scores of two methods, run by run.
+
+    Returns
+    -------
+    float
+        The two-sided p-value; runs of equal scores are left out, and if all are equal it is 1.
+
+    Examples
+    --------
+    >>> wilcoxon([0.9, 0.8, 0.95, 0.85], [0.7, 0.6, 0.65, 0.5])
+    0.125
+    """
+    runs = []
+    for argument, scores in (("first", first), ("second", second)):
+        values = np.asarray(scores)
+        if values.ndim != 1 or not len(values) or values.dtype.kind not in "biuf":
+            raise InputError(
+                argument, f"got shape {values.shape} of {values.dtype}", "give a number for each run"
+            )
+        if not np.isfinite(values).all():
+            raise InputError(argument, "holds a number that is not finite", "leave such runs out of both")
+        runs.append(values.astype(np.float64))
+    if len(runs[0]) != len(runs[1]):
+        problem = f"got {len(runs[1])} runs where first has {len(runs[0])}"
+        raise InputError("second", problem, "give the scores of the same runs")
+    differences = runs[0] - runs[1]
+    differences = differences[differences != 0]
+    if not len(differences):
+        return 1.0
+    from scipy.stats import wilcoxon as signed_rank
+
+    return float(signed_rank(differences).pvalue)

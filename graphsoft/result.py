@@ -37,7 +37,9 @@ class Level:
     graph : csr_array of shape (m, m)
         ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the
         bipartite graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a
-        polished level and for the finest, and from the clusters below to these with ``polish=False``.
+        polished level and for the finest, and from the clusters below to these with ``polish=False``. By
+        any method but relation factorization it is ``S^T W S``, with W the graph that was clustered and S
+        its memberships: a walk of one step more, for hard clusters would never be left otherwise.
     """
 
     memberships: sp.csr_array

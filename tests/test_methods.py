@@ -120,7 +120,11 @@ def test_a_hierarchy_by_any_method(name):
     np.testing.assert_allclose((h[0].memberships @ h[0].parents - h[1].memberships).toarray(), 0, atol=1e-12)
     np.testing.assert_allclose(h[1].memberships.sum(axis=1), 1, rtol=1e-9)
     assert [len(level.mass) for level in h] == [9, 3]
-    assert graphsoft.metrics.accuracy(truth, h[1].labels) > 0.6
+    for level in h:
+        np.testing.assert_allclose(level.graph.sum(axis=1), level.mass, rtol=1e-9)
+    # nine parts of three features are not determined
+    least = 0.6 if name in ("nmf", "regularized-nmf") else 0.95
+    assert graphsoft.metrics.accuracy(truth, h[1].labels) > least
 
 
 def test_a_method_for_each_level():

@@ -5,14 +5,64 @@ from __future__ import annotations
 from typing import Any
 
 from graphsoft.errors import InputError, shown
+from graphsoft.methods.baum_eagon import BaumEagon
+from graphsoft.methods.completely_positive import CompletelyPositive
 from graphsoft.methods.interface import Clustering, Method, Sample, takes_pairs
+from graphsoft.methods.kernel_kmeans import KernelKMeans
+from graphsoft.methods.kmeans import KMeans, SphericalKMeans
+from graphsoft.methods.linkage import Linkage
+from graphsoft.methods.mixture import GaussianMixture
+from graphsoft.methods.nmf import GNMF, NMF
 from graphsoft.methods.relation import Relation
+from graphsoft.methods.sof import SoF
+from graphsoft.methods.spectral import Spectral
+from graphsoft.methods.symnmf import SymNMF
+from graphsoft.methods.tuples import cluster_tuples
 
-__all__ = ["METHODS", "Clustering", "Method", "Relation", "Sample", "method_named", "takes_pairs"]
+__all__ = [
+    "GNMF",
+    "METHODS",
+    "NMF",
+    "BaumEagon",
+    "Clustering",
+    "CompletelyPositive",
+    "GaussianMixture",
+    "KMeans",
+    "KernelKMeans",
+    "Linkage",
+    "Method",
+    "Relation",
+    "Sample",
+    "SoF",
+    "Spectral",
+    "SphericalKMeans",
+    "SymNMF",
+    "cluster_tuples",
+    "method_named",
+    "takes_pairs",
+]
 
 # What each name stands for: the settings of the method. This table also drives tests/test_methods.py.
 METHODS: dict[str, Method] = {
+    "baum-eagon": BaumEagon(),
+    "complete-linkage": Linkage("complete"),
+    "cp": CompletelyPositive(),
+    "gaussian-mixture": GaussianMixture(),
+    "gnmf": GNMF(),
+    "k-means": KMeans(),
+    "kernel-k-means": KernelKMeans(),
+    "nmf": NMF(),
+    "normalized-cut": Spectral("normalized-cut"),
+    "regularized-nmf": NMF(penalty=0.03),
     "relation": Relation(),
+    "relation-beta": Relation(loss=1.5),
+    "relation-frobenius": Relation(loss="frobenius"),
+    "single-linkage": Linkage("single"),
+    "sof": SoF(),
+    "spectral": Spectral("ng-jordan-weiss"),
+    "spherical-k-means": SphericalKMeans(),
+    "symnmf": SymNMF(),
+    "ward": Linkage("ward"),
 }
 
 
@@ -22,7 +72,7 @@ def method_named(method: Any, argument: str = "method") -> Method:
     Examples
     --------
     >>> method_named("relation")
-    Relation(support='adaptive', rounds=3, sweeps=3)
+    Relation(loss='kullback-leibler', support='adaptive', rounds=3, sweeps=3, max_sweeps=200)
     """
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]

@@ -136,7 +136,7 @@ class Method(Protocol):
     ) -> Clustering:
         """Cluster the points; there are more than `count` of them, and `count` is at least 2.
 
-        Methods that look at the graph are given one without isolated nodes.
+        A graph has at least one edge. Its isolated nodes have been left out, where enough others remain.
         """
 
 

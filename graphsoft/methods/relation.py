@@ -1,4 +1,4 @@
-"""Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence.
+"""Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence; others are in `losses`.
 
 At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows with a
 support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one that
@@ -7,18 +7,19 @@ looks at every cluster its neighbours hold and takes in those that would raise t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.coarsening import LOAD, coarsen, grouped, inverse_or_zero, joined, strays
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep, gains, lift_gains, reach, reweight
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.losses import refined
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["Fit", "Relation", "assess", "grouped_beside_strays", "polish_level"]
@@ -35,6 +36,8 @@ LEAST = 1e-4
 LEAST_POLISHED = 3e-3
 # An edge whose ends share no cluster counts as if the model gave it this part of what chance would give.
 UNEXPLAINED = 1e-3
+# Losses by their beta.
+NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,18 @@ class Fit:
 
 @dataclass(frozen=True)
 class Relation:
-    """Settings of relation factorization under the Kullback-Leibler divergence.
+    """Settings of relation factorization.
+
+    To minimize the Kullback-Leibler divergence is to maximize the likelihood of the edges; levels can be
+    polished for it alone. The others start from what it finds, blurred a little, and are minimized by
+    multiplicative sweeps, see `graphsoft.methods.losses`.
 
     Parameters
     ----------
+    loss : {"kullback-leibler", "frobenius"} or float
+        How far the model is from the weights. A number is the beta of a beta-divergence, above 0 and at most
+        2: 1 is Kullback-Leibler, and 2 is Frobenius, half the squared distance. The larger it is, the more
+        the heaviest edges count.
     support : {"adaptive", "dense"}
         ``adaptive`` keeps for every node the clusters it may belong to, in time and memory that do not depend
         on m; ``dense`` keeps all m, the reference for small m.
@@ -66,6 +77,8 @@ class Relation:
         Times the support is widened, on the graph itself and in polishing; on the coarser scales once.
     sweeps : int
         Sweeps after each widening.
+    max_sweeps : int
+        Sweeps under another loss, which follow those.
 
     Examples
     --------
@@ -76,14 +89,19 @@ class Relation:
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
+    loss: str | float = "kullback-leibler"
     support: str = "adaptive"
     rounds: int = 3
     sweeps: int = 3
+    max_sweeps: int = 200
 
     def __post_init__(self) -> None:
+        if not self._has_loss():
+            remedy = "use 'kullback-leibler', 'frobenius', or a number above 0 and at most 2"
+            raise InputError("loss", f"got {shown(self.loss)}", remedy)
         if self.support not in ("adaptive", "dense"):
             raise InputError("support", f"got {self.support!r}", "use 'adaptive' or 'dense'")
-        for argument in ("rounds", "sweeps"):
+        for argument in ("rounds", "sweeps", "max_sweeps"):
             value = getattr(self, argument)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
                 raise InputError(argument, f"got {value!r}", "use a whole number of at least 0")
@@ -97,17 +115,32 @@ class Relation:
     ) -> Clustering:
         """Factorize the graph, from the coarsest scale of a contraction to the finest.
 
-        The trace is minus the log-likelihood before each sweep on the graph itself.
+        The trace is minus the log-likelihood before each sweep on the graph itself. Under another loss it is
+        that loss, of the weights divided by the largest, at the start and after each sweep; it never rises.
         """
-        log = _Log(progress=progress)
-        memberships = self._through_scales(sample.graph, count, log)
+        graph, log = sample.graph, _Log(progress=progress)
+        memberships = self._through_scales(graph, count, log)
+        if not self.likely and graph.adjacency.nnz:
+            found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
+            return replace(found, sweeps=log.sweeps + found.sweeps)
         trace = tuple(-value for value in log.trace)
         return Clustering(memberships, trace, f"factorized by {log.sweeps} sweeps", log.sweeps)
 
     @property
+    def beta(self) -> float:
+        """The loss as the beta of a beta-divergence."""
+        return NAMED_LOSSES[self.loss] if isinstance(self.loss, str) else float(self.loss)
+
+    @property
     def likely(self) -> bool:
         """Whether it maximizes the likelihood, as polishing does."""
-        return True
+        return self.beta == 1
+
+    def _has_loss(self) -> bool:
+        if isinstance(self.loss, str):
+            return self.loss in NAMED_LOSSES
+        number = isinstance(self.loss, int | float | np.integer | np.floating)
+        return number and not isinstance(self.loss, bool) and 0 < self.loss <= NAMED_LOSSES["frobenius"]
 
     def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress)

@@ -1,0 +1,163 @@
+"""Normalized cuts: the value of any clustering of a graph, and the least there is for few nodes."""
+
+from __future__ import annotations
+
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import dense_matrix, integer, sparse_matrix
+from graphsoft.coarsening import LOAD
+from graphsoft.errors import InputError, shown
+from graphsoft.graph import Graph, as_graph
+from graphsoft.kernels.cuts import cut_off, least_cut
+from graphsoft.memberships import one_cluster_each
+from graphsoft.parallel import map_pieces, pieces_by_load
+
+__all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_NODES = 12
+# For each partition; many are left out unseen, but the others take longer.
+SECONDS_EACH = 5e-8
+
+
+def normalized_cut(graph: Any, labels: Any) -> float:
+    """Compute the normalized cut of a clustering: what every cluster cuts off, over what it weighs.
+
+    ``sum_r (sum of w_ij from A_r to other clusters) / (sum of w_ij from A_r to anywhere)``, between 0 and the
+    number of clusters. For soft clusters P it is ``sum_r 1 - (P^T W P)_rr / (P^T d)_r``, d the degrees. A
+    cluster that weighs nothing cuts nothing.
+
+    Parameters
+    ----------
+    graph : Graph, networkx graph, sparse matrix, or points
+        See :func:`graphsoft.as_graph`.
+    labels : array_like of shape (n,), or memberships of shape (n, k)
+        The cluster of each node, numbers or strings; or an array or sparse matrix whose rows sum to one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> path = nx.path_graph(4)
+    >>> round(normalized_cut(path, [0, 0, 1, 1]), 6), round(normalized_cut(path, [0, 1, 1, 1]), 6)
+    (0.666667, 1.2)
+    """
+    checked = as_graph(graph)
+    return cut_value(checked, _memberships(labels, len(checked)))
+
+
+def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
+    """Find the partition into exactly k clusters of least normalized cut, by search among all of them.
+
+    Parameters
+    ----------
+    graph : Graph, networkx graph, sparse matrix, or points
+        Of at most 12 nodes.
+    k : int
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n,)
+        Clusters in the order of their first nodes; of partitions with one value, the first found.
+    value : float
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> labels, value = exact_normalized_cut(nx.barbell_graph(3, 0), 2)
+    >>> labels.tolist(), round(value, 6)
+    ([0, 0, 0, 1, 1, 1], 0.285714)
+    """
+    checked = as_graph(graph)
+    count, k = len(checked), integer("k", k, 1)
+    if k > count:
+        raise InputError("k", f"got {k} clusters for {count} nodes", f"use at most {count}")
+    if count > MOST_NODES:
+        partitions = _partitions(count, k) if count <= 1000 else None
+        problem = f"has {count} nodes, and trying all partitions would take {_time(partitions)}"
+        raise InputError("graph", problem, f"pass at most {MOST_NODES}, or use method='normalized-cut'")
+    labels = np.zeros(count, dtype=np.int32)
+    value = least_cut(checked.adjacency.toarray(), checked.degrees, k, labels)
+    return labels, float(value)
+
+
+def cut_value(graph: Graph, memberships: sp.csr_array) -> float:
+    """Compute the normalized cut of arguments that have been checked; see :func:`normalized_cut`."""
+    cut, mass = cut_and_mass(graph, memberships)
+    return float(np.divide(cut, mass, out=np.zeros(len(cut)), where=mass > 0).sum())
+
+
+def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]:
+    """Compute for every cluster what it cuts off, and what it weighs."""
+    adjacency, count = graph.adjacency, memberships.shape[1]
+    ptr, clusters, shares = memberships.indptr, memberships.indices, memberships.data
+    parts = np.empty(len(shares))
+
+    def piece(start: int, stop: int) -> None:
+        cut_off(
+            adjacency.indptr,
+            adjacency.indices,
+            adjacency.data,
+            ptr,
+            clusters,
+            shares,
+            count,
+            start,
+            stop,
+            parts,
+        )
+
+    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+        pass
+    weights = np.repeat(graph.degrees, np.diff(ptr)) * shares
+    return np.bincount(clusters, parts, minlength=count), np.bincount(clusters, weights, minlength=count)
+
+
+def _memberships(labels: Any, count: int) -> sp.csr_array:
+    """Check labels or memberships, and return memberships."""
+    remedy = "give a label for each node, or memberships whose rows sum to one"
+    try:
+        array = labels if sp.issparse(labels) else np.asarray(labels)
+    except ValueError:
+        raise InputError("labels", f"got {shown(labels)}", remedy) from None
+    if array.shape[:1] != (count,) or len(array.shape) > 2:
+        raise InputError("labels", f"got shape {array.shape} for {count} nodes", remedy)
+    if len(array.shape) == 1:
+        try:
+            distinct, numbers = np.unique(array, return_inverse=True)
+        except TypeError:
+            raise InputError("labels", f"got {shown(labels)}", "use only numbers or only strings") from None
+        return one_cluster_each(numbers, len(distinct))
+    if sp.issparse(array):
+        shares = sparse_matrix(array, "labels").astype(np.float64)
+    else:
+        shares = sp.csr_array(dense_matrix(array, "labels").astype(np.float64))
+    sums = np.asarray(shares.sum(axis=1)).ravel()
+    if (shares.nnz and shares.data.min() < 0) or np.abs(sums - 1.0).max() > 1e-6:
+        raise InputError("labels", "holds rows that are no probabilities", remedy)
+    return shares
+
+
+def _partitions(count: int, parts: int) -> int:
+    """Count the partitions of `count` things into exactly `parts`: a Stirling number."""
+    signed: int = sum((-1) ** (parts - j) * comb(parts, j) * j**count for j in range(parts + 1))
+    return signed // factorial(parts)
+
+
+def _time(partitions: int | None) -> str:
+    """Say how long so many partitions take."""
+    if partitions is None or partitions * SECONDS_EACH > 3e10:
+        return "more than 1000 years"
+    seconds = partitions * SECONDS_EACH
+    for unit, size in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    return f"about {seconds:.2g} seconds"

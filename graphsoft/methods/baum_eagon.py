@@ -1,0 +1,176 @@
+"""Memberships whose products come nearest to the weights: ``W ~ alpha S S^T`` in squares.
+
+The likelihood of two points to be in one cluster is ``alpha s_i . s_j``, and weights are measurements of it
+with Gaussian noise. What is to be maximized, ``2 <W, S S^T> - alpha ||S S^T||^2``, becomes a polynomial with
+coefficients of at least 0 by adding ``alpha n^2`` in the form ``alpha sum_ij (sum_q s_iq)^2 (sum_q s_jq)^2``.
+So the growth transformation of Baum and Eagon raises it, all points at once. Its derivatives are four times
+``W S - alpha S S^T S + alpha n``, and S^T S has only a row and a column for each cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import choice, integer
+from graphsoft.errors import InputError, shown
+from graphsoft.graph import Graph
+from graphsoft.kernels.baum_eagon import gram, grow
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.parallel import map_blocks
+
+__all__ = ["BaumEagon"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+CONSTANTS = ("adaptive", "whole")
+# What a step that lowers the objective makes of the part of the constant that the next one takes, and one
+# that does not. Over the benchmark sets a sweep so is worth five to forty with the whole constant.
+SHRINK, WIDEN = 0.7, 2.0
+# About the smallest factor of a share in one step, against that of the strongest in its row: a share that
+# falls to zero could not come back.
+MARGIN = 0.1
+# A share below this is dropped in the end.
+LEAST = 1e-4
+ROWS = 1 << 13
+
+
+@dataclass(frozen=True)
+class BaumEagon:
+    """Settings of probabilistic clustering by the Baum-Eagon inequality.
+
+    It minimizes ``||W - alpha S S^T||^2`` over memberships S, rows that sum to one, and ``alpha >= 0``. The
+    trace holds that, over ``||W||^2``: the share of the squares that is not explained. It never rises.
+
+    Parameters
+    ----------
+    start : {"contraction", "random"}
+        ``contraction`` begins with groups of nodes; ``random`` draws all memberships.
+    constant : {"adaptive", "whole"}
+        What is added to the pull ``W S - alpha S S^T S`` of the clusters on a node. ``whole`` is ``alpha n``,
+        with which every step is sure to lower the objective, slowly. ``adaptive`` takes a part of it, which
+        shrinks as long as the objective falls; a step that would raise it is not taken, and the part widens.
+    max_sweeps : int
+        Steps at most.
+    tolerance : float
+        Stop when a sweep lowers the objective by no more than this part of what is explained.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> found = graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=BaumEagon())
+    >>> found.labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    start: str = "contraction"
+    constant: str = "adaptive"
+    max_sweeps: int = 200
+    tolerance: float = 1e-5
+
+    def __post_init__(self) -> None:
+        choice("start", self.start, STARTS)
+        choice("constant", self.constant, CONSTANTS)
+        integer("max_sweeps", self.max_sweeps, 1)
+        real = isinstance(self.tolerance, int | float | np.number) and not isinstance(self.tolerance, bool)
+        if not real or not 0 <= self.tolerance < 1:
+            raise InputError("tolerance", f"got {shown(self.tolerance)}", "use a number from 0 to below 1")
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the graph only."""
+        return frozenset({"graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Raise the likelihood of the weights step by step."""
+        problem = _Problem.of(sample.graph)
+        state = problem.state(start_shares(sample.graph, count, self.start, random))
+        trace, part, fall = [state.error], 1.0, 0.0
+        adaptive = self.constant == "adaptive"
+        for sweep in range(1, self.max_sweeps + 1):
+            new = problem.state(problem.step(state, part, MARGIN if adaptive else 0.0))
+            better = new.error <= state.error
+            if better:
+                fall, state = state.error - new.error, new
+            trace.append(state.error)
+            if progress is not None:
+                progress("fitting memberships", sweep, self.max_sweeps)
+            # the whole constant fails only where rounding is all that is left
+            if fall <= self.tolerance * (1.0 - state.error) if better else part == 1.0:
+                status = f"converged after {sweep} sweeps"
+                break
+            if adaptive:
+                part = part * SHRINK if better else min(1.0, part * WIDEN)
+        else:
+            status = f"stopped at {sweep} sweeps, still falling by {fall:.1e} a sweep: raise max_sweeps"
+        return Clustering(membership_rows(state.shares, LEAST), tuple(trace), status, sweep)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Memberships, and what is known of them.
+
+    ``product`` is W S, ``overlap`` S^T S, ``scale`` the best alpha, ``error`` the share of the squares of W
+    that ``alpha S S^T`` leaves.
+    """
+
+    shares: Array
+    product: Array
+    overlap: Array
+    scale: float
+    error: float
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The weights, brought to at most 1, and the sum of their squares."""
+
+    weights: sp.csr_array
+    squares: float
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Problem:
+        given = graph.adjacency
+        data = given.data / given.data.max()  # so that no square is too large
+        weights = sp.csr_array((data, given.indices, given.indptr), shape=given.shape)
+        return cls(weights, float((data * data).sum()))
+
+    def state(self, shares: Array) -> _State:
+        """Compute all that the memberships decide, alpha among it."""
+        product, overlap = times(self.weights, shares), _overlap(shares)
+        fit = float(np.einsum("iq,iq->i", shares, product).sum())
+        scale = fit / float((overlap * overlap).sum())
+        return _State(shares, product, overlap, scale, max(0.0, 1.0 - scale * fit / self.squares))
+
+    def step(self, state: _State, part: float, margin: float) -> Array:
+        """Take one step of all points, with this part of the constant that makes it sure."""
+        constant = part * state.scale * len(state.shares)
+        result = np.empty_like(state.shares)
+
+        def piece(start: int, stop: int) -> None:
+            grow(
+                state.shares, state.product, state.overlap, state.scale, constant, margin, start, stop, result
+            )  # fmt: skip
+
+        for _ in map_blocks(piece, len(result), ROWS):
+            pass
+        return result
+
+
+def _overlap(shares: Array) -> Array:
+    """Compute ``S^T S``, in pieces that do not depend on the number of threads."""
+    count = shares.shape[1]
+
+    def piece(start: int, stop: int) -> Array:
+        part = np.empty((count, count))
+        gram(shares, start, stop, part)
+        return part
+
+    return sum(map_blocks(piece, len(shares), ROWS), np.zeros((count, count)))

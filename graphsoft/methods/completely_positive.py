@@ -1,0 +1,309 @@
+"""Completely positive factorization: affinities as ``G G^T`` with ``G >= 0``, whose rows are memberships.
+
+The entries of G are updated one after the other, row by row, by a multiplicative rule under which the squared
+error falls at every single update. The diagonal is left out: how much a point is like itself says nothing.
+Where pairs that are not stored count as zeros, a sweep over all entries costs O(nnz k + n k²), because
+``G^T G`` is kept up to date; nothing n times n is ever made.
+
+Affinities among three and more points are factorized by the same loops, see `graphsoft.methods.tuples`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import choice, integer
+from graphsoft.coarsening import LOAD
+from graphsoft.errors import InputError, shown
+from graphsoft.graph import Graph
+from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.products import STARTS, start_shares
+from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
+from graphsoft.parallel import blocks, map_pieces, pieces_by_load
+
+__all__ = ["UNSTORED", "CompletelyPositive", "Target", "between", "factorized"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NORMALIZATIONS = ("auto", "none", "step", "doubly-stochastic", "additive")
+UNSTORED = ("zero", "unknown")
+# Shares below this are dropped from the memberships.
+LEAST = 1e-4
+# Row sums that are further from one than this are worth a word in the status.
+UNEVEN = 1e-3
+
+
+@dataclass(frozen=True)
+class CompletelyPositive:
+    """Settings of completely positive factorization.
+
+    The trace is ``1/2 sum_{i≠j} (F - G G^T)_ij²`` with F the normalized affinities, over the stored pairs
+    only if the others are unknown. It never rises.
+
+    Parameters
+    ----------
+    normalization : {"auto", "none", "step", "doubly-stochastic", "additive"}
+        What is done to the affinities, whose largest is 1: nothing; one step of scaling by the roots of the
+        row sums; scaling until all row sums are one; or summands that make the row sums equal and no entry
+        negative. For the last two a point is as much like itself as like the most similar other one, so
+        that they always exist. ``auto`` scales to row sums of one, and does nothing where unstored pairs are
+        unknown, for then row sums say little. Over 19 data sets, with graphs of 10 neighbours, the mean
+        normalized mutual information was 0.76 for either scaling, 0.72 for none and 0.57 for summands.
+    unstored : {"zero", "unknown"}
+        Whether pairs without an edge are known to be unlike, or may be anything, as in a sample of all pairs.
+    strength : float
+        In (0, 1]. Known pairs gain this much, or lose it. Where that leaves less than nothing, all but
+        ``additive`` keep the negative number: it pushes the two apart.
+    start : {"contraction", "random"}
+        As of `graphsoft.methods.products.start_shares`.
+    max_sweeps : int
+    tolerance : float
+        The last sweep is the first that adds less than this part to what is explained,
+        ``1/2 sum F² - trace``.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> found = graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=CompletelyPositive())
+    >>> found.labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    normalization: str = "auto"
+    unstored: str = "zero"
+    strength: float = 1.0
+    start: str = "contraction"
+    max_sweeps: int = 500
+    tolerance: float = 1e-5
+
+    takes_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choice("normalization", self.normalization, NORMALIZATIONS)
+        choice("unstored", self.unstored, UNSTORED)
+        between("strength", self.strength, 0.0, 1.0)
+        choice("start", self.start, STARTS)
+        integer("max_sweeps", self.max_sweeps, 1)
+        between("tolerance", self.tolerance, 0.0, 1.0)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the graph only."""
+        return frozenset({"graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Factorize the affinities; see the class."""
+        graph = sample.graph
+        affinities = graph.adjacency * (1.0 / graph.adjacency.data.max())
+        if sample.side is not None:
+            affinities = (affinities + self.strength * sample.side).tocsr()
+            graph = Graph(_at_least_zero(affinities), range(len(graph)))
+        shares = start_shares(graph, count, self.start, random)
+        target, note = self._target(affinities)
+        stop = self.max_sweeps, self.tolerance
+        return factorized(target, shares, self.unstored == "unknown", *stop, progress, note)
+
+    def _target(self, affinities: sp.csr_array) -> tuple[Target, str]:
+        """Normalize the affinities; also returns what there is to say about it."""
+        name = self.normalization
+        if name == "auto":
+            name = "doubly-stochastic" if self.unstored == "zero" else "none"
+        if name == "none":
+            return Target.of_pairs(affinities), ""
+        if name == "additive":
+            found = additive(_with_diagonal(affinities))
+            if self.unstored == "zero":
+                return Target.of_sum(found), ""
+            rows = np.repeat(np.arange(len(found.mu)), np.diff(found.sparse.indptr))
+            found.sparse.data += found.mu[rows] + found.mu[found.sparse.indices]
+            return Target.of_pairs(found.sparse), ""
+        positive = _at_least_zero(affinities)
+        if name == "step":
+            return Target.of_pairs(rescaled(affinities, doubly_stochastic(positive, max_steps=1).factors)), ""
+        scaled = doubly_stochastic(_with_diagonal(positive))
+        note = f"; row sums are off by up to {scaled.off:.2g}" if scaled.off > UNEVEN else ""
+        return Target.of_pairs(rescaled(affinities, scaled.factors)), note
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Affinities to be factorized, among tuples of distinct points: pairs, triples, ...
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,)
+        Where the tuples of each point begin in the two arrays below; each tuple is listed at all its points.
+    others : ndarray of shape (entries, order - 1)
+        The other points of the tuple.
+    affinities : ndarray of shape (entries,)
+    mu : ndarray of shape (n,) or (0,)
+        For pairs: ``mu_i + mu_j`` is added to the affinities of all pairs.
+    squared : float
+        The sum of the squares of all affinities, over ordered tuples.
+    """
+
+    indptr: Array
+    others: Array
+    affinities: Array
+    mu: Array
+    squared: float
+
+    @classmethod
+    def of_pairs(cls, matrix: sp.csr_array) -> Target:
+        """Take the affinities of pairs from a matrix, whose diagonal is left out."""
+        rest = _without_diagonal(matrix)
+        squared = float(rest.data @ rest.data)
+        return cls(rest.indptr, rest.indices[:, None], rest.data, np.zeros(0), squared)
+
+    @classmethod
+    def of_sum(cls, matrix: PlusRankTwo) -> Target:
+        """Take the affinities of pairs from a matrix kept in parts, whose diagonal is left out."""
+        rest = _without_diagonal(matrix.sparse)
+        squared = matrix.squared_norm() - float(np.sum(matrix.diagonal() ** 2))
+        return cls(rest.indptr, rest.indices[:, None], rest.data, matrix.mu, squared)
+
+    @property
+    def order(self) -> int:
+        """How many points a tuple has."""
+        return int(self.others.shape[1]) + 1
+
+    @property
+    def pieces(self) -> list[tuple[int, int]]:
+        """Rows that are updated without a break."""
+        return pieces_by_load(self.indptr, LOAD)
+
+    def agreement(self, shares: Array) -> tuple[float, float, float]:
+        """Sum affinity times model over ordered tuples, negative ones apart, and the model squared."""
+        result = np.empty((len(shares), 3))
+
+        def piece(start: int, stop: int) -> None:
+            agreements(self.indptr, self.others, self.affinities, shares, start, stop, result)
+
+        for _ in map_pieces(piece, self.pieces):
+            pass
+        # an entry stands for all orders of the other points
+        pull, push, square = factorial(self.order - 1) * result.sum(axis=0)
+        if len(self.mu):
+            whole = 2.0 * float((self.mu @ shares) @ shares.sum(axis=0))
+            pull += whole - 2.0 * float(self.mu @ np.sum(shares**2, axis=1))
+        return float(pull), float(push), float(square)
+
+
+def factorized(
+    target: Target,
+    shares: Array,
+    known_only: bool,
+    max_sweeps: int,
+    tolerance: float,
+    progress: Progress | None = None,
+    note: str = "",
+) -> Clustering:
+    """Factorize affinities from dense shares on, until a sweep brings little.
+
+    Parameters
+    ----------
+    target : Target
+    shares : ndarray of shape (n, k)
+    known_only : bool
+        Whether tuples that are not stored are unknown; otherwise they count as zeros.
+    max_sweeps, tolerance, progress
+        As of `CompletelyPositive`.
+    note : str
+        Added to the status.
+    """
+    pull, push, square = target.agreement(shares)
+    if not known_only:
+        square = factorial(target.order) * float(_sums(shares, target.order)[-1].sum())
+    if not pull > 0:
+        return Clustering(membership_rows(shares, LEAST), (), "no affinities to factorize: as at the start")
+    # the model at the start is of the right size
+    scale = pull / square
+    factor = shares * scale ** (1.0 / target.order)
+    trace = [0.5 * (target.squared - 2.0 * scale * (pull - push) + scale**2 * square)]
+    falls = np.zeros(len(shares))
+    for done in range(1, max_sweeps + 1):
+        if known_only:
+            for start, stop in target.pieces:
+                sweep_stored(target.indptr, target.others, target.affinities, factor, start, stop, falls)
+        else:
+            _sweep(target, factor, falls)
+        fall = 0.5 * factorial(target.order) * float(falls.sum())
+        trace.append(trace[-1] - fall)
+        if progress is not None:
+            progress("factorizing", done, max_sweeps)
+        part = fall / max(0.5 * target.squared - trace[-1], fall, np.finfo(float).tiny)
+        if part <= tolerance:
+            break
+    status = f"converged after {done} sweeps"
+    if part > tolerance:
+        status = f"stopped at {done} sweeps, still explaining {part:.1g} more in each: raise max_sweeps"
+    return Clustering(membership_rows(factor, LEAST), tuple(trace), status + note, done)
+
+
+def _sweep(target: Target, factor: Array, falls: Array) -> None:
+    """Update all entries once; what is kept up to date on the way is added up anew before."""
+    sums = _sums(factor, target.order - 1)
+    highest = np.diagonal(sums[-1]).copy()
+    weighted = target.mu @ factor if len(target.mu) else np.zeros(factor.shape[1])
+    totals = np.array([factor.sum(axis=0), weighted])
+    for start, stop in target.pieces:
+        sweep(
+            target.indptr, target.others, target.affinities, target.mu, factor, totals, sums, highest,
+            start, stop, falls,
+        )  # fmt: skip
+
+
+def _sums(factor: Array, highest: int) -> Array:
+    count = factor.shape[1]
+    sums = np.zeros((highest + 1, count, count))
+    sums[0] = 1.0
+    for start, stop in blocks(len(factor), max(1, LOAD // count)):
+        symmetric_sums(factor, start, stop, sums)
+    return sums
+
+
+def _at_least_zero(matrix: sp.csr_array) -> sp.csr_array:
+    if not (matrix.data < 0).any():
+        return matrix
+    positive = matrix.copy()
+    np.maximum(positive.data, 0.0, out=positive.data)
+    positive.eliminate_zeros()
+    return positive
+
+
+def _with_diagonal(matrix: sp.csr_array) -> sp.csr_array:
+    """Make every point as much like itself as like the most similar other one, at least."""
+    diagonal = matrix.diagonal()
+    most = np.maximum(matrix.max(axis=1).toarray().ravel(), 0.0)
+    return (matrix + sp.diags_array(most - diagonal)).tocsr()
+
+
+def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    off = rows != matrix.indices
+    if off.all():
+        return matrix
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[off], minlength=matrix.shape[0]))))
+    parts = matrix.data[off], matrix.indices[off], indptr.astype(matrix.indptr.dtype)
+    return sp.csr_array(parts, shape=matrix.shape)
+
+
+def between(argument: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no number above `low` and up to `high`.
+
+    Examples
+    --------
+    >>> between("strength", 0.5, 0.0, 1.0)
+    """
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not real or not low < value <= high:
+        raise InputError(argument, f"got {shown(value)}", f"use a number above {low:g}, up to {high:g}")

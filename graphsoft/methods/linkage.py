@@ -1,0 +1,96 @@
+"""Agglomeration by single, complete or Ward linkage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsoft.checks import choice
+from graphsoft.memberships import one_cluster_each
+from graphsoft.methods.edge_linkage import along_graph, cut
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.rows import few_different, moved
+from graphsoft.pairwise import SCIPY_NAMES
+from graphsoft.points import Points, first_copies
+
+__all__ = ["Linkage"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LINKAGES = ("single", "complete", "ward")
+# All pairs of so many points take 0.6 GB, of which SciPy makes a copy; more are joined along their graph.
+MOST_POINTS = 12_000
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Settings of agglomeration: the two nearest clusters merge until few enough are left; hard clusters.
+
+    Up to 12,000 points all pairs of clusters can merge. Of more, only clusters that an edge of the graph
+    joins, and distances of single and complete linkage are taken over edges. The trace is empty.
+
+    Parameters
+    ----------
+    kind : {"single", "complete", "ward"}
+        Two clusters are as far apart as their nearest points, as their farthest, or as their merging adds to
+        the squared distances from the means. The first two go by the metric that was given, Ward's by the
+        Euclidean.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> graphsoft.cluster([[0.0], [1.0], [3.0], [5.5]], 2, method=Linkage("single")).labels.tolist()
+    [0, 0, 0, 1]
+    >>> graphsoft.cluster([[0.0], [1.0], [3.0], [5.5]], 2, method=Linkage("complete")).labels.tolist()
+    [0, 0, 1, 1]
+    """
+
+    kind: str = "ward"
+
+    def __post_init__(self) -> None:
+        choice("kind", self.kind, LINKAGES)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the features, and at the graph where there are many points."""
+        return frozenset({"features"} if points <= MOST_POINTS else {"features", "graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Merge until `count` clusters are left."""
+        metric = "euclidean" if self.kind == "ward" else sample.features.metric
+        few = few_different(sample.features.values, metric, count)
+        if few is not None:
+            return few
+        points = Points.of(sample.features.values, metric)
+        if len(points) <= MOST_POINTS:
+            labels, how = _all_pairs(points, self.kind, count), "all pairs"
+        else:
+            labels, how = along_graph(points, sample.graph, self.kind, count), "the edges of the graph"
+        return Clustering(one_cluster_each(labels, count), (), f"{self.kind} linkage of {how}")
+
+
+def _all_pairs(points: Points, kind: str, count: int) -> Array:
+    from scipy.cluster.hierarchy import linkage
+
+    merges = linkage(_distances(points), kind)
+    return cut(merges[:, :2].astype(np.int64), len(points), count)
+
+
+def _distances(points: Points) -> Array:
+    """Compute the distances of all pairs, as SciPy's condensed vector."""
+    from scipy.spatial.distance import pdist, squareform
+
+    if not points.sparse:
+        values = moved(points.values) if points.metric == "euclidean" else points.values.astype(np.float64)
+        distances = pdist(values, SCIPY_NAMES.get(points.metric, points.metric))
+        np.copyto(distances, 1.0, where=np.isnan(distances))  # rows without a direction
+        return np.asarray(distances)
+    from sklearn.metrics import pairwise_distances
+
+    square = pairwise_distances(points.values.astype(np.float64), metric=points.metric)
+    first = first_copies(points)
+    square[first[:, None] == first] = 0.0  # which rounding did not find
+    return np.asarray(squareform(square, checks=False))

@@ -1,0 +1,95 @@
+"""A mixture of Gaussians, by scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsoft.checks import integer
+from graphsoft.errors import InputError
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.rows import dense_rows, ending, few_different, fit, seed
+
+__all__ = ["GaussianMixture"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# A covariance for each cluster is a square of the features; so many fill 8 MB.
+MOST_FEATURES = 1000
+# What is added to each variance in a cluster, of features with variance 1, so that no covariance is singular.
+RIDGE = 1e-6
+# It ends when the mean log-likelihood gains less in a sweep.
+TOLERANCE = 1e-5
+# A smaller share is dropped; times one over the number of clusters.
+LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class GaussianMixture:
+    """Settings of a mixture of Gaussians with full covariances, by scikit-learn; soft clusters.
+
+    Features are brought to variance 1 first, which changes nothing but the start, and the meaning of the 1e-6
+    that is added to every variance so that no covariance is singular. The trace is minus the mean
+    log-likelihood of a point before each sweep; it falls but for what that addition costs, up to some 1e-5.
+
+    Parameters
+    ----------
+    starts : int
+        Times it starts anew, by k-means; the likeliest result is kept.
+    max_sweeps : int
+        Most sweeps of each start.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> X = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
+    >>> graphsoft.cluster(X, 2, method=GaussianMixture()).memberships.shape
+    (6, 2)
+    """
+
+    starts: int = 3
+    max_sweeps: int = 300
+
+    def __post_init__(self) -> None:
+        for argument in ("starts", "max_sweeps"):
+            integer(argument, getattr(self, argument), 1)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the features only."""
+        return frozenset({"features"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Fit the mixture from several starts."""
+        from sklearn.mixture import GaussianMixture as Mixture
+
+        values = sample.features.values
+        if values.shape[1] > MOST_FEATURES:
+            problem = f"has {values.shape[1]} features, and a mixture has a square of them for each cluster"
+            raise InputError("X", problem, f"bring it to at most {MOST_FEATURES}, as by PCA")
+        few = few_different(values, "euclidean", count)
+        if few is not None:
+            return few
+        rows = dense_rows(values, "a mixture")
+        rows /= _or_one(rows.max(axis=0))  # so that no feature's squares vanish beside another's
+        rows -= rows.mean(axis=0)
+        rows /= _or_one(rows.std(axis=0))
+        model = Mixture(
+            count, n_init=self.starts, max_iter=self.max_sweeps, tol=TOLERANCE, reg_covar=RIDGE,
+            random_state=seed(random),
+        )  # fmt: skip
+        fit(model, rows)
+        shares = membership_rows(model.predict_proba(rows), LEAST / count)
+        bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last
+        sweeps = int(model.n_iter_)
+        status = ending(sweeps, sweeps + model.converged_)
+        return Clustering(shares, tuple(-float(bound) for bound in bounds), status, sweeps)
+
+
+def _or_one(values: Array) -> Array:
+    """Replace zeros by ones, to divide by."""
+    return np.where(values > 0, values, 1.0)

@@ -1,0 +1,272 @@
+"""Non-negative matrix factorization of features: plain, with penalties, and smooth along a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import choice, integer
+from graphsoft.errors import InputError, shown
+from graphsoft.graph import Graph
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.methods.rows import ending, few_different, fit, non_negative
+
+__all__ = ["GNMF", "NMF"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# A smaller share is dropped; times one over the number of clusters.
+LEAST = 1e-3
+# scikit-learn ends when its coordinates move by less, as a share of the first sweep's move.
+TOLERANCE = 1e-5
+# Smooth factorization ends when a sweep gains less, as a share of the squares of X.
+LEAST_GAIN = 1e-6
+
+
+@dataclass(frozen=True)
+class NMF:
+    """Settings of ``X ~ V U^T`` with V, U >= 0 and the least squares, by scikit-learn's coordinate descent.
+
+    Columns of X that fall below 0 are moved to start there. Columns of V divided by their sums tell how much
+    of each cluster is in a point; the memberships are the rows of that, divided by their sums in turn.
+    (Compared as they are, coefficients say more of how long the columns of U are than of clusters.)
+
+    The trace has one entry: ``||X - V U^T||² / ||X||²``, with the penalties if there are any.
+
+    Parameters
+    ----------
+    penalty : float
+        Regularized NMF adds ``penalty (||V||² / n + ||U||² / d)``, for X of mean square 1; 0 for plain NMF.
+    starts : int
+        Times it starts anew, from random U; the best result is kept.
+    max_sweeps : int
+        Most sweeps of each start.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> graphsoft.cluster([[5.0, 0.0], [4.0, 1.0], [0.0, 3.0]], 2, method=NMF()).labels[:2].std()
+    np.float64(0.0)
+    """
+
+    penalty: float = 0.0
+    starts: int = 5
+    max_sweeps: int = 1000
+
+    def __post_init__(self) -> None:
+        not_negative("penalty", self.penalty)
+        for argument in ("starts", "max_sweeps"):
+            integer(argument, getattr(self, argument), 1)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the features only."""
+        return frozenset({"features"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Factorize the features from several starts."""
+        few = few_different(sample.features.values, "euclidean", count)
+        if few is not None:
+            return few
+        rows = _mean_square_one(non_negative(sample.features.values))
+        found = []
+        for start in range(self.starts):
+            found.append(self._factors(rows, count, random))
+            if progress is not None:
+                progress("non-negative factorization", start + 1, self.starts)
+        best = min(found, key=lambda factors: factors.loss)
+        status = f"best of {self.starts} starts {ending(best.sweeps, self.max_sweeps)}"
+        return Clustering(_memberships(best.coordinates), (best.loss,), status, best.sweeps)
+
+    def _factors(self, rows: Any, count: int, random: np.random.Generator) -> _Factors:
+        from sklearn.decomposition import NMF as Factorization
+
+        cells, features = rows.shape[0] * rows.shape[1], rows.shape[1]
+        model = Factorization(
+            count, init="custom", tol=TOLERANCE, max_iter=self.max_sweeps, alpha_W=self.penalty
+        )
+        # all rows of V begin alike, so that identical points end alike
+        level = np.sqrt(rows.mean() / count)
+        basis = level * np.abs(random.normal(size=(count, features)))
+        coordinates = fit(model, rows, W=np.full((rows.shape[0], count), level), H=basis)
+        basis = model.components_.T
+        loss = model.reconstruction_err_**2 / cells
+        loss += self.penalty * (
+            np.square(coordinates).sum() / len(coordinates) + np.square(basis).sum() / features
+        )
+        return _Factors(coordinates, basis, float(loss), int(model.n_iter_))
+
+
+@dataclass(frozen=True)
+class GNMF:
+    """Settings of NMF that is smooth along the graph (Cai, He, Han and Huang): neighbours are to be alike.
+
+    ``X ~ V U^T`` as in `NMF`, by multiplicative updates. The trace is
+
+        ``||X - V U^T||² / ||X||² + smoothness sum_ij w_ij ||V_i - V_j||² / (2 sum_ij w_ij)``
+
+    after the start and after each sweep, with columns of U of length one and V in units of X's mean row; it
+    never rises. In the paper U has any length while the updates run, and the second term would vanish as U
+    grows and V shrinks.
+
+    Parameters
+    ----------
+    smoothness : float
+        How much the graph counts against the features; with 0 it is plain NMF.
+    start : {"contraction", "random"}
+        See :func:`graphsoft.methods.products.start_shares`.
+    max_sweeps : int
+        It ends sooner when a sweep gains less than 1e-6 of ``||X||²``.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> X = [[9.0, 0.0], [9.0, 1.0], [8.0, 1.0], [1.0, 9.0], [0.0, 9.0], [1.0, 8.0]]
+    >>> graphsoft.cluster(X, 2, n_neighbors=2, method=GNMF()).labels.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    smoothness: float = 100.0
+    start: str = "contraction"
+    max_sweeps: int = 500
+
+    def __post_init__(self) -> None:
+        not_negative("smoothness", self.smoothness)
+        choice("start", self.start, STARTS)
+        integer("max_sweeps", self.max_sweeps, 1)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the features and the graph."""
+        return frozenset({"features", "graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Update both factors in turn."""
+        rows, graph = non_negative(sample.features.values), sample.graph
+        few = few_different(rows, "euclidean", count)
+        if few is not None:
+            return few
+        state = _Smooth(rows, graph, self.smoothness, start_shares(graph, count, self.start, random))
+        trace = [state.loss()]
+        for sweep in range(self.max_sweeps):
+            state.update_coordinates()
+            state.update_basis()
+            trace.append(state.loss())
+            if progress is not None:
+                progress("smooth factorization", sweep + 1, self.max_sweeps)
+            if trace[-2] - trace[-1] < LEAST_GAIN:
+                break
+        fall = trace[-2] - trace[-1]
+        ended = f"converged after {len(trace) - 1} sweeps"
+        if fall >= LEAST_GAIN:
+            ended = (
+                f"stopped at {self.max_sweeps} sweeps, still falling by {fall:.1g} a sweep: raise max_sweeps"
+            )
+        return Clustering(_memberships(state.V), tuple(trace), ended, len(trace) - 1)
+
+
+class _Smooth:
+    """The two factors and the products with them that updates and loss share."""
+
+    def __init__(self, rows: Any, graph: Graph, smoothness: float, shares: Array) -> None:
+        self.X = _mean_row_one(rows)
+        self.X_T = self.X.T.tocsr() if sp.issparse(rows) else self.X.T
+        largest = graph.adjacency.data.max()
+        degrees = graph.degrees / largest
+        self.adjacency, self.degrees = graph.adjacency, degrees / degrees.mean()
+        self.weight = 1.0 / largest / degrees.mean()
+        self.smoothness = smoothness
+        self.V, self.U = shares, _product(self.X_T, shares)
+        self._settle()
+        fitted = float(np.sum(self.XU * self.V))
+        model = float(np.sum((self.V.T @ self.V) * (self.U.T @ self.U)))
+        self.V *= fitted / model
+        self._settle()
+
+    def _settle(self) -> None:
+        """Bring columns of U to length one, and compute the products anew."""
+        lengths = np.sqrt(np.square(self.U).sum(axis=0))
+        lengths[lengths == 0] = 1.0
+        self.U = self.U / lengths
+        self.V = self.V * lengths
+        self.XU = _product(self.X, self.U)
+        self.WV = times(self.adjacency, self.V) * self.weight
+        self.DV = self.degrees[:, None] * self.V
+        self.rough = np.maximum(np.sum(self.V * (self.DV - self.WV), axis=0), 0.0)
+
+    def update_coordinates(self) -> None:
+        """Update V; the loss does not rise."""
+        grown = self.XU + self.smoothness * self.WV
+        self.V = _multiplied(self.V, grown, self.V @ (self.U.T @ self.U) + self.smoothness * self.DV)
+        self.WV = times(self.adjacency, self.V) * self.weight
+        self.DV = self.degrees[:, None] * self.V
+        self.rough = np.maximum(np.sum(self.V * (self.DV - self.WV), axis=0), 0.0)
+
+    def update_basis(self) -> None:
+        """Update U, of which longer columns count more in the second term; the loss does not rise."""
+        gram = self.V.T @ self.V + self.smoothness * np.diag(self.rough)
+        self.U = _multiplied(self.U, _product(self.X_T, self.V), self.U @ gram)
+        self._settle()
+
+    def loss(self) -> float:
+        """``||X - V U^T||² / n`` and the second term."""
+        points = len(self.V)
+        error = points - 2.0 * np.sum(self.XU * self.V) + np.sum((self.V.T @ self.V) * (self.U.T @ self.U))
+        return float(max(error, 0.0) + self.smoothness * self.rough.sum()) / points
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """What one start of NMF came to."""
+
+    coordinates: Array
+    basis: Array
+    loss: float
+    sweeps: int
+
+
+def not_negative(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is a finite number of at least 0.
+
+    Examples
+    --------
+    >>> not_negative("penalty", 1)
+    1.0
+    """
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if real and 0 <= value < np.inf:
+        return float(value)
+    raise InputError(argument, f"got {shown(value)}", "use a number of at least 0")
+
+
+def _memberships(coordinates: Array) -> sp.csr_array:
+    """Divide columns by their sums, p(point | cluster), and then rows."""
+    sums = coordinates.sum(axis=0)
+    shares = coordinates / np.where(sums > 0, sums, 1.0)
+    return membership_rows(shares, LEAST / coordinates.shape[1])
+
+
+def _multiplied(factor: Array, up: Array, down: Array) -> Array:
+    """Multiply by up / down; where down is 0, so is up, and nothing changes."""
+    return factor * np.divide(up, down, out=np.ones_like(down), where=down > 0)
+
+
+def _product(rows: Any, dense: Array) -> Array:
+    return times(rows, dense) if sp.issparse(rows) else np.asarray(rows @ dense)
+
+
+def _mean_square_one(rows: Any) -> Any:
+    squares = np.square(rows.data if sp.issparse(rows) else rows).sum()
+    return rows / np.sqrt(squares / rows.shape[0] / rows.shape[1])
+
+
+def _mean_row_one(rows: Any) -> Any:
+    """Bring the mean squared length of the rows to 1."""
+    return rows / np.sqrt(np.square(rows.data if sp.issparse(rows) else rows).sum() / rows.shape[0])

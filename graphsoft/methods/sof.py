@@ -1,0 +1,262 @@
+"""Soft-cluster factorization: the chances of pairs to be in one cluster, ``P ~ W W^T`` in squares.
+
+The constraints, ``W >= 0`` and rows that sum to one, begin as mild penalties and become stricter stage by
+stage. The squares need no array of all pairs: ``||P - alpha W W^T||^2 = ||P||^2 - 2 alpha <W, P W> +
+alpha^2 ||W^T W||^2``, where P is sparse and W^T W has a row and a column for each cluster.
+
+In a sparse P, most pairs have a chance of 0, and the others' are far from 1. Memberships cannot follow: rows
+that sum to one have products of 1/k or more with themselves, and the best are nearly the same for all points.
+So chances are relative by default: divided by what both points have in all, ``P_ij / sqrt(d_i d_j)``, and
+``alpha W W^T`` is fitted to them with the best alpha. What was tried is in ``examples/papers/002.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import choice, integer
+from graphsoft.coarsening import LOAD, inverse_or_zero
+from graphsoft.graph import Graph
+from graphsoft.kernels.baum_eagon import gram
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.lbfgs import descend
+from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.pairwise import all_pairs
+from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
+
+__all__ = ["SoF"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PAIRS = ("auto", "all", "graph")
+CHANCES = ("relative", "absolute")
+# All pairs of so many points take some seconds.
+FEW = 2000
+# Penalties of the first stage, in units in which the pull of its neighbours on a point is about one, what
+# they are multiplied by, and the stages. The last penalty is a hundred times the pull: nothing leans on it.
+PENALTY, FACTOR, STAGES = 0.01, 10.0, 5
+# A stage ends when a step lowers its function by this part of what is explained; later ones are finer.
+TOLERANCES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+# A share below this is dropped.
+LEAST = 1e-4
+ROWS = 1 << 13
+# No loop counts as less, so that no quotient overflows.
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class SoF:
+    """Settings of soft-cluster matrix factorization.
+
+    It minimizes ``||P - alpha W W^T||^2`` over memberships W, by penalties for negative entries and for rows
+    that do not sum to one. The trace holds that, over ``||P||^2``, for the best proper memberships so far:
+    clipped at zero and divided by the sums of rows, after the start and after each stage. It never rises.
+
+    Parameters
+    ----------
+    neighbours : int
+        Where all pairs are looked at, P is exp(-d / sqrt(s_i s_j)) with d the distance of i and j, and s the
+        distance of a point to its neighbour of this number.
+    pairs : {"auto", "all", "graph"}
+        ``all`` pairs of points that have features; ``graph`` for the weights of the graph, over the largest
+        one, in time linear in the edges. ``auto`` takes all pairs of at most 2000 points.
+    chances : {"relative", "absolute"}
+        ``relative`` divides P_ij by sqrt(d_i d_j), with d the sums of its rows, and fits alpha. ``absolute``
+        takes P at its word, as the method was published: alpha is 1, and so is P_ii. A graph with a loop at
+        every node, as one of clusters, is first divided by the roots of both loops.
+    start : {"contraction", "random"}
+        ``contraction`` begins with groups of nodes; ``random`` draws all memberships.
+    max_steps : int
+        Steps at most, in each of the five stages.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> found = graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=SoF())
+    >>> found.labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    neighbours: int = 10
+    pairs: str = "auto"
+    chances: str = "relative"
+    start: str = "contraction"
+    max_steps: int = 200
+    takes_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        integer("neighbours", self.neighbours, 1)
+        choice("pairs", self.pairs, PAIRS)
+        choice("chances", self.chances, CHANCES)
+        choice("start", self.start, STARTS)
+        integer("max_steps", self.max_steps, 1)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the features where all pairs are to be looked at, else at the graph."""
+        whole = self.pairs == "all" or (self.pairs == "auto" and featured and points <= FEW)
+        return frozenset({"features"} if whole else {"graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Factorize the chances of pairs, with stricter penalties stage by stage."""
+        whole = "features" in self.reads(len(sample), sample.given_features is not None)
+        graph = all_pairs(sample.features, "relative", self.neighbours) if whole else sample.graph
+        largest = 1.0 if whole else float(graph.adjacency.data.max())
+        if sample.side is not None:
+            graph, largest = _informed(graph, largest, sample.side), 1.0
+        shares = start_shares(graph, count, self.start, random)
+        relative = self.chances == "relative"
+        problem = _Problem.of(graph, largest, relative, 1.0 if whole or not relative else 0.0)
+        if problem.squares == 0.0:  # for all who were joined are known to be apart
+            return Clustering(membership_rows(shares, LEAST), (), "no pair has a chance: not fitted")
+        best, trace, steps = shares, [problem.error(shares)], 0
+        unit = problem.pull(shares)
+        for stage in range(STAGES):
+            penalized = problem.penalized(PENALTY * FACTOR**stage, unit)
+            least = TOLERANCES[stage] * problem.explained(shares) / unit
+            seen = _counting(progress, stage * self.max_steps, STAGES * self.max_steps)
+            found = descend(penalized, shares, self.max_steps, least, seen)
+            shares, steps = found.point, steps + found.steps
+            proper = _proper(shares)
+            error = problem.error(proper)
+            if error < trace[-1]:
+                best = proper
+            trace.append(min(error, trace[-1]))
+        status = f"converged after {steps} steps in {STAGES} stages"
+        if not found.converged:
+            fall = found.fall * unit / problem.squares
+            status = f"stopped at {steps} steps, still falling by {fall:.1e} a step: raise max_steps"
+        return Clustering(membership_rows(best, LEAST), tuple(trace), status, steps)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Chances of pairs, those of points with themselves, and whether alpha is fitted."""
+
+    chances: sp.csr_array
+    own: Array
+    squares: float
+    fitted: bool
+
+    @classmethod
+    def of(cls, graph: Graph, largest: float, relative: bool, own: float) -> _Problem:
+        """Read weights over the largest as chances; `own` is added to the diagonal that is stored."""
+        chances = _chances(graph, largest, relative)
+        if relative:
+            part = np.sqrt(inverse_or_zero(np.asarray(chances.sum(axis=1)) + own))
+            _scale(chances, part)
+            diagonal = own * part * part
+        else:
+            diagonal = np.full(len(graph), own)
+        squares = float((chances.data * chances.data).sum() + (diagonal * diagonal).sum())
+        return cls(chances, diagonal, squares, relative)
+
+    def _fit(self, shares: Array) -> tuple[Array, Array, float, float]:
+        """``P W``, ``W^T W``, alpha, and the squares that are left."""
+        product, overlap = times(self.chances, shares), _overlap(shares)
+        product += self.own[:, None] * shares
+        both, size = float((shares * product).sum()), float((overlap * overlap).sum())
+        alpha = both / size if self.fitted and size > 0 else 1.0
+        return product, overlap, alpha, self.squares - 2.0 * alpha * both + alpha * alpha * size
+
+    def error(self, shares: Array) -> float:
+        """Compute the part of the squares that memberships leave."""
+        return max(0.0, self._fit(shares)[3] / self.squares)
+
+    def explained(self, shares: Array) -> float:
+        """Compute ``alpha <P, W W^T>``: with the best alpha, the squares that are not left."""
+        product, _, alpha, _ = self._fit(shares)
+        return alpha * float((shares * product).sum())
+
+    def pull(self, shares: Array) -> float:
+        """Compute by how much the chances of its pairs move a point, on average."""
+        mean = (float(self.chances.data.sum()) + float(self.own.sum())) / len(shares)
+        return mean * self._fit(shares)[2]
+
+    def penalized(self, penalty: float, unit: float) -> Callable[[Array], tuple[float, Array]]:
+        """Make the function of one stage, and its gradient."""
+
+        def function(shares: Array) -> tuple[float, Array]:
+            product, overlap, alpha, squares = self._fit(shares)
+            # a small change of the best alpha changes nothing, so that the gradient is that of a fixed one
+            gradient = shares @ (overlap * alpha)
+            gradient -= product
+            gradient *= 4.0 * alpha / unit
+            over = shares.sum(axis=1) - 1.0
+            below = shares < 0
+            gradient += 2.0 * penalty * over[:, None]
+            gradient[below] -= penalty
+            lost = float((over * over).sum()) - float(shares[below].sum())
+            return squares / unit + penalty * lost, gradient
+
+        return function
+
+
+def _informed(graph: Graph, largest: float, side: sp.csr_array) -> Graph:
+    """Make the chances of known pairs 1 and 0."""
+    chances = (graph.adjacency / largest + side).tocsr()
+    np.clip(chances.data, 0.0, 1.0, out=chances.data)
+    chances.eliminate_zeros()
+    chances.sort_indices()
+    return Graph(chances, graph.nodes, graph.notes)
+
+
+def _chances(graph: Graph, largest: float, relative: bool) -> sp.csr_array:
+    """Read weights as chances of pairs, in a matrix of its own; absolute ones have no diagonal."""
+    given = graph.adjacency
+    chances = sp.csr_array((given.data / largest, given.indices, given.indptr), shape=given.shape)
+    loops = chances.diagonal()
+    if relative or not loops.any():
+        return chances
+    if loops.all():
+        _scale(chances, 1.0 / np.sqrt(np.maximum(loops, TINY)))
+        np.minimum(chances.data, 1.0, out=chances.data)
+    return (chances - sp.diags_array(chances.diagonal())).tocsr()
+
+
+def _scale(matrix: sp.csr_array, factor: Array) -> None:
+    """Multiply every entry with the factors of its row and of its column, in place."""
+    ptr = matrix.indptr
+
+    def piece(start: int, stop: int) -> None:
+        here = slice(ptr[start], ptr[stop])
+        matrix.data[here] *= np.repeat(factor[start:stop], np.diff(ptr[start : stop + 1]))
+        matrix.data[here] *= factor[matrix.indices[here]]
+
+    for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
+        pass
+
+
+def _proper(shares: Array) -> Array:
+    """Clip, and divide by the sums of the rows; a row without anything belongs to all alike."""
+    clipped = np.maximum(shares, 0.0)
+    sums = clipped.sum(axis=1, keepdims=True)
+    clipped[sums[:, 0] <= 0] = 1.0
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    return clipped
+
+
+def _overlap(shares: Array) -> Array:
+    """Compute ``W^T W``, in pieces that do not depend on the number of threads."""
+    count = shares.shape[1]
+
+    def piece(start: int, stop: int) -> Array:
+        part = np.empty((count, count))
+        gram(shares, start, stop, part)
+        return part
+
+    return sum(map_blocks(piece, len(shares), ROWS), np.zeros((count, count)))
+
+
+def _counting(progress: Progress | None, before: int, planned: int) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    return lambda step: progress("fitting memberships", before + step, planned)

@@ -1,0 +1,104 @@
+"""Spectral clustering: eigenvectors of the normalized graph, rounded to a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphsoft.checks import choice, integer
+from graphsoft.coarsening import contracted, grouped
+from graphsoft.cuts import cut_value
+from graphsoft.graph import Graph
+from graphsoft.memberships import one_cluster_each
+from graphsoft.methods.eigenvectors import SOLVERS, leading_eigenvectors
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.rounding import by_kmeans, by_rotation, filled, improved
+
+__all__ = ["Spectral"]
+
+ROUNDINGS = ("ng-jordan-weiss", "normalized-cut")
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """Settings of spectral clustering.
+
+    The k leading eigenvectors of ``D^-1/2 W D^-1/2`` solve the problem of the least normalized cut, but for
+    the demand that its solution be a partition; `rounding` makes it one.
+
+    Parameters
+    ----------
+    rounding : {"ng-jordan-weiss", "normalized-cut"}
+        ``ng-jordan-weiss`` brings the rows to unit length and clusters them by k-means. ``normalized-cut``
+        rotates them towards indicators of clusters (Yu and Shi), which is not random, then moves nodes one at
+        a time wherever that lowers the cut.
+    solver : {"auto", "dense", "lanczos", "multigrid"}
+        Of the eigenvectors; ``auto`` decides by the number of nodes and by how well they are clustered.
+    max_sweeps : int
+        How often at most all nodes are looked at for moves.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> found = graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=Spectral("normalized-cut"))
+    >>> found.labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    rounding: str = "normalized-cut"
+    solver: str = "auto"
+    max_sweeps: int = 100
+
+    def __post_init__(self) -> None:
+        choice("rounding", self.rounding, ROUNDINGS)
+        choice("solver", self.solver, SOLVERS)
+        integer("max_sweeps", self.max_sweeps, 0)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the graph only."""
+        return frozenset({"graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Compute eigenvectors and round them.
+
+        The trace is the normalized cut: of the rounded eigenvectors, then after each sweep of moves.
+        """
+        graph = sample.graph
+        components = int(graph.components.max()) + 1
+        if components >= count:
+            return _without_cut(graph, count, components)
+        pairs = leading_eigenvectors(graph, count, random, progress, self.solver)
+        least = max(count - float(pairs.values.sum()), 0.0)
+        bound = f"no partition below {least:.4g}; eigenvectors: {pairs.solver}, residual {pairs.residual:.1g}"
+        if self.rounding == "ng-jordan-weiss":
+            memberships = one_cluster_each(filled(by_kmeans(pairs.vectors, random), pairs.vectors), count)
+            value = cut_value(graph, memberships)
+            return Clustering(memberships, (value,), f"normalized cut {value:.4g}, {bound}")
+        rounded = filled(by_rotation(pairs.vectors), pairs.vectors)
+        trace: list[float] = []
+        labels = rounded
+        for labels, value in improved(graph, rounded, count):  # noqa: B007 - the last ones count
+            trace.append(value)
+            if progress is not None:
+                progress("moving nodes", len(trace) - 1, self.max_sweeps)
+            if len(trace) > self.max_sweeps:
+                break
+        sweeps = len(trace) - 1
+        status = f"normalized cut {trace[-1]:.4g} after {sweeps} sweeps, {bound}"
+        if sweeps == self.max_sweeps > 0:
+            fall = trace[-2] - trace[-1]
+            status = (
+                f"stopped at {sweeps} sweeps, still falling by {fall:.1e} a sweep: raise max_sweeps; {status}"
+            )
+        return Clustering(one_cluster_each(labels, count), tuple(trace), status, sweeps)
+
+
+def _without_cut(graph: Graph, count: int, components: int) -> Clustering:
+    """Put whole components together, the lightest first: no eigenvector is needed to cut nothing."""
+    parts = contracted(graph, graph.components, components)
+    labels = grouped(parts, count)[graph.components]
+    return Clustering(one_cluster_each(labels, count), (0.0,), f"{components} components, nothing cut")

@@ -1,0 +1,125 @@
+"""Symmetric non-negative matrix factorization of the normalized graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsoft.checks import choice, integer
+from graphsoft.coarsening import LOAD, inverse_or_zero
+from graphsoft.graph import Graph
+from graphsoft.kernels.symnmf import descend, row_squares
+from graphsoft.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.parallel import map_pieces, pieces_by_load
+
+__all__ = ["SymNMF"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# A sweep that gains less, as a share of the squares of A, is the last.
+LEAST_GAIN = 1e-6
+# A smaller share is dropped; times one over the number of clusters.
+LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class SymNMF:
+    """Settings of ``A ~ H H^T`` with H >= 0 and ``A = D^-1/2 W D^-1/2``, its diagonal included.
+
+    The objective of Kuang, Ding and Park by coordinate descent: every entry of H in turn takes its best
+    value, a root of a cubic (Vandaele and others), so that no update raises the loss. The memberships are the
+    rows of H divided by their sums. The trace is ``||A - H H^T||² / ||A||²`` after the start and after each
+    sweep; it never rises.
+
+    Parameters
+    ----------
+    start : {"contraction", "random"}
+        See :func:`graphsoft.methods.products.start_shares`.
+    max_sweeps : int
+        It ends sooner when a sweep gains less than 1e-6 of ``||A||²``.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=SymNMF()).labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    start: str = "contraction"
+    max_sweeps: int = 300
+
+    def __post_init__(self) -> None:
+        choice("start", self.start, STARTS)
+        integer("max_sweeps", self.max_sweeps, 1)
+
+    def reads(self, points: int, featured: bool) -> frozenset[str]:
+        """Look at the graph only."""
+        return frozenset({"graph"})
+
+    def cluster(
+        self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
+    ) -> Clustering:
+        """Descend sweep by sweep."""
+        graph = sample.graph
+        scale = np.sqrt(inverse_or_zero(graph.degrees))
+        square = _square(graph, scale)
+        factor = _begin(graph, scale, start_shares(graph, count, self.start, random))
+        trace = [_loss(graph, scale, factor, square)]
+        for sweep in range(self.max_sweeps):
+            _sweep(graph, scale, factor)
+            trace.append(_loss(graph, scale, factor, square))
+            if progress is not None:
+                progress("symmetric factorization", sweep + 1, self.max_sweeps)
+            if trace[-2] - trace[-1] < LEAST_GAIN:
+                break
+        fall = trace[-2] - trace[-1]
+        status = f"converged after {len(trace) - 1} sweeps"
+        if fall >= LEAST_GAIN:
+            status = (
+                f"stopped at {self.max_sweeps} sweeps, still falling by {fall:.1g} a sweep: raise max_sweeps"
+            )
+        return Clustering(membership_rows(factor, LEAST / count), tuple(trace), status, len(trace) - 1)
+
+
+def _begin(graph: Graph, scale: Array, shares: Array) -> Array:
+    """Make ``D^1/2 S`` with columns of length one, times the number that brings ``H H^T`` nearest to A."""
+    factor = np.sqrt(graph.degrees)[:, None] * shares
+    factor /= np.sqrt(np.square(factor).sum(axis=0))
+    gram = factor.T @ factor
+    factor *= np.sqrt(_alike(graph, scale, factor) / np.square(gram).sum())
+    return np.ascontiguousarray(factor)
+
+
+def _square(graph: Graph, scale: Array) -> float:
+    """Compute ``||A||²``."""
+    adjacency, squares = graph.adjacency, np.empty(len(graph))
+
+    def piece(start: int, stop: int) -> None:
+        row_squares(adjacency.indptr, adjacency.indices, adjacency.data, scale, start, stop, squares)
+
+    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+        pass
+    return float(squares.sum())
+
+
+def _alike(graph: Graph, scale: Array, factor: Array) -> float:
+    """Compute ``<A, H H^T>``."""
+    scaled = scale[:, None] * factor
+    return float(np.sum(times(graph.adjacency, scaled) * scaled))
+
+
+def _loss(graph: Graph, scale: Array, factor: Array, square: float) -> float:
+    gram = factor.T @ factor
+    return (square - 2.0 * _alike(graph, scale, factor) + float(np.square(gram).sum())) / square
+
+
+def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
+    """Set every entry once; row after row, for each looks at those before it."""
+    adjacency, gram = graph.adjacency, factor.T @ factor
+    for start, stop in pieces_by_load(adjacency.indptr, LOAD):
+        descend(adjacency.indptr, adjacency.indices, adjacency.data, scale, gram, start, stop, factor)

@@ -1,0 +1,86 @@
+"""Slow, dense, obvious copies of soft-cluster factorization. Nothing of the package here.
+
+P (n, n) holds the chances of pairs, W (n, k) memberships.
+"""
+
+import math
+
+import numpy as np
+
+
+def relative_distances(X, n):
+    """Distances over the geometric mean of the distances to the n-th neighbours of both."""
+    count = len(X)
+    d = [[math.dist(X[i], X[j]) for j in range(count)] for i in range(count)]
+    s = [sorted(row)[min(n, count - 1)] for row in d]
+    return np.array([[d[i][j] / math.sqrt(s[i] * s[j]) for j in range(count)] for i in range(count)])
+
+
+def divided(P):
+    """P_ij over the root of what both points have in all."""
+    d = P.sum(axis=1)
+    n = len(P)
+    return np.array(
+        [[P[i, j] / math.sqrt(d[i] * d[j]) if P[i, j] else 0.0 for j in range(n)] for i in range(n)]
+    )
+
+
+def divided_by_loops(W):
+    n = len(W)
+    return np.array([[min(1.0, W[i, j] / math.sqrt(W[i, i] * W[j, j])) for j in range(n)] for i in range(n)])
+
+
+def squares(P, W, alpha=1.0):
+    """Eq. 3."""
+    n = len(P)
+    return sum((P[i, j] - alpha * W[i] @ W[j]) ** 2 for i in range(n) for j in range(n))
+
+
+def best_alpha(P, W):
+    M = W @ W.T
+    return (P * M).sum() / (M * M).sum()
+
+
+def penalized(P, W, penalty, unit, alpha=1.0):
+    """Eq. 4, with one penalty for both constraints, and the squares in some unit."""
+    hinge = -sum(min(0.0, w) for w in W.ravel())
+    rows = sum((sum(row) - 1.0) ** 2 for row in W)
+    return squares(P, W, alpha) / unit + penalty * (hinge + rows)
+
+
+def gradient(P, W, penalty, unit, alpha=1.0):
+    """Eqs. 5 to 7."""
+    n, k = W.shape
+    ones = np.ones((n, k))
+    fit = 4 * alpha * (alpha * W @ W.T - P) @ W / unit
+    return fit - penalty * (W < 0) * ones + 2 * penalty * (W @ np.ones((k, k)) - ones)
+
+
+def proper(W):
+    clipped = np.array([[max(w, 0.0) for w in row] for row in W])
+    return np.array(
+        [row / row.sum() if row.sum() > 0 else np.full(len(row), 1 / len(row)) for row in clipped]
+    )
+
+
+def nearest_proper(row):
+    """The nearest point that is a membership."""
+    falling = np.sort(row)[::-1]
+    held = max(q for q in range(len(row)) if falling[q] > (falling[: q + 1].sum() - 1) / (q + 1))
+    return np.maximum(row - (falling[: held + 1].sum() - 1) / (held + 1), 0.0)
+
+
+def descended(P, W, steps, fitted):
+    """Projected gradient steps, each halved until it lowers the squares."""
+    alpha = best_alpha(P, W) if fitted else 1.0
+    value, length = squares(P, W, alpha), 1.0
+    for _ in range(steps):
+        slope = 4 * alpha * (alpha * W @ W.T - P) @ W
+        while length > 1e-12:
+            new = np.array([nearest_proper(row) for row in W - length * slope])
+            new_alpha = best_alpha(P, new) if fitted else 1.0
+            if squares(P, new, new_alpha) < value:
+                W, alpha, value, length = new, new_alpha, squares(P, new, new_alpha), 2 * length
+                break
+            length /= 2
+    return W, value
