@@ -7,7 +7,7 @@ stay on the diagonal: the contracted graph is the same random walk, watched thro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,10 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
     array([[6., 1.],
            [1., 6.]])
     """
-    scales: list[Scale] = []
+    return list(_scales(graph, count, progress))
+
+
+def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Scale]:
     current, whole = graph, len(graph)
     group, kept = np.arange(whole), whole
     while len(current) > count:
@@ -79,9 +82,8 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
         if progress is not None:
             progress("coarsening", whole - groups, whole - count)
         if groups == count or 2 * groups <= kept:
-            scales.append(Scale(current, group))
+            yield Scale(current, group)
             group, kept = np.arange(groups), groups
-    return scales
 
 
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
@@ -95,7 +97,7 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for scale in coarsen(graph, count, progress):
+    for scale in _scales(graph, count, progress):  # one at a time, for together they take much memory
         group = scale.group[group]
     return group
 
@@ -144,7 +146,9 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
 def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_array:
     """Put pieces of CSR rows, each ``(ptr, indices, data)`` with pointers from 0, one below the other."""
     counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
-    ptr = np.zeros(len(counts) + 1, dtype=np.int64)
+    # with wide pointers SciPy would make the indices as wide
+    fits = counts.sum() <= np.iinfo(np.int32).max
+    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if fits else np.int64)
     np.cumsum(counts, out=ptr[1:])
     indices = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0, dtype=np.int32)
     data = np.concatenate([part[2] for part in parts]) if parts else np.zeros(0)
