@@ -86,7 +86,7 @@ class PlusRankTwo:
     def toarray(self) -> Array:
         """Write it out, n times n numbers: for few rows only."""
         dense: Array = self.sparse.toarray()
-        return dense + self.mu[:, None] + self.mu
+        return dense + np.add.outer(self.mu, self.mu)
 
     def diagonal(self) -> Array:
         """Compute the diagonal, of shape (n,)."""

@@ -53,16 +53,22 @@ def side_information(
     first, second = np.triu_indices(len(points), k=1)
     same = labels[first] == labels[second]
     labelled = np.column_stack([points[first], points[second]])
-    together, apart = np.vstack([together, labelled[same]]), np.vstack([apart, labelled[~same]])
-    if not len(together) and not len(apart):
-        return None
+    alike, unlike = _matrix(labelled[same], len(nodes)), _matrix(labelled[~same], len(nodes))
     positive, negative = _matrix(together, len(nodes)), _matrix(apart, len(nodes))
-    both = positive.multiply(negative).tocoo()
+    _refuse_both("must_link", positive, unlike, "known puts apart", nodes)
+    _refuse_both("cannot_link", negative, alike, "known puts together", nodes)
+    _refuse_both("cannot_link", negative, positive, "must_link puts together", nodes)
+    side = (positive.maximum(alike) - negative.maximum(unlike)).tocsr()
+    return side if side.nnz else None
+
+
+def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequence[Any]) -> None:
+    """Refuse pairs that are known to be together and to be apart."""
+    both = pairs.multiply(others).tocoo()
     if both.nnz:
         one, two = nodes[int(both.row[0])], nodes[int(both.col[0])]
-        problem = f"holds {shown(one)} and {shown(two)}, which must_link or known put together"
-        raise InputError("cannot_link", problem, "leave such pairs out of one of the two")
-    return (positive - negative).tocsr()
+        problem = f"holds {shown(one)} and {shown(two)}, which {words}"
+        raise InputError(argument, problem, "leave such pairs out of one of the two")
 
 
 def _matrix(pairs: Array, count: int) -> sp.csr_array:

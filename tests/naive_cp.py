@@ -1,6 +1,6 @@
 """Dense, slow, obvious copies of completely positive factorization; imports nothing from the package.
 
-K (n, n) are symmetric affinities, F their normalized form, W (n, n) the weight of each pair, 0 on the diagonal;
+K (n, n) are symmetric affinities, F their normalized form, W (n, n) the weight of each pair (0: left out);
 G (n, k) the factor. A tensor is a dict {tuple of distinct points, sorted: affinity}.
 """
 

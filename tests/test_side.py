@@ -82,12 +82,12 @@ def test_the_matrix_is_symmetric_and_sparse():
     ],
 )
 def test_contradictions_are_named(keywords):
-    with pytest.raises(InputError, match="cannot_link: holds 'a' and 'b', which must_link or known put tog"):
+    with pytest.raises(InputError, match=r"cannot_link: holds 'a' and 'b', which .* puts together"):
         side_information(["a", "b", "c"], **keywords)
 
 
 def test_must_link_against_known_labels_is_named():
-    with pytest.raises(InputError, match="cannot_link: holds 0 and 2"):
+    with pytest.raises(InputError, match="must_link: holds 0 and 2, which known puts apart"):
         side_information(range(3), must_link=[(2, 0)], known=[0, -1, 1])
 
 

@@ -14,7 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph import Features
 from graphsoft.methods import Sample, SoF
 from graphsoft.methods.lbfgs import descend
-from graphsoft.methods.sof import STAGES, _informed, _Problem, _proper
+from graphsoft.methods.sof import PAIRS, STAGES, _informed, _Problem, _proper
 from graphsoft.pairwise import all_pairs
 
 CHANCES = ["relative", "absolute"]
@@ -195,11 +195,12 @@ def test_relative_chances_know_no_units():
 
 
 def test_few_points_with_features_are_looked_at_in_pairs():
-    assert SoF().reads(2000, True) == {"features"}
+    assert SoF().reads(2000, True) == {"features", "graph"}
+    assert SoF(start="random").reads(2000, True) == {"features"}
     assert (
         SoF().reads(2001, True) == SoF().reads(10, False) == SoF(pairs="graph").reads(10, True) == {"graph"}
     )
-    assert SoF(pairs="all").reads(5000, False) == {"features"}
+    assert SoF(pairs="all").reads(5000, False) == {"features", "graph"}
     X = cloud()
     whole = graphsoft.cluster(X, 5, method="sof").memberships
     pairs = graphsoft.cluster(X, 5, method=SoF(pairs="all")).memberships
@@ -218,6 +219,14 @@ def test_a_graph_of_clusters():
     assert (
         len(graphsoft.hierarchy(cloud_graph(), [20, 5], method=SoF(chances="absolute", pairs="graph"))) == 2
     )
+
+
+def test_clusters_with_mean_features_are_clustered_by_their_graph():
+    X = cloud(400)
+    levels = [graphsoft.hierarchy(X, [20, 5], method=["relation", SoF(pairs=pairs)]) for pairs in PAIRS]
+    auto, whole, graph = (h[1].memberships.toarray() for h in levels)
+    assert (auto == graph).all()
+    assert np.abs(whole - graph).max() > 0.01
 
 
 @pytest.mark.parametrize("pairs", ["all", "graph"])

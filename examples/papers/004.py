@@ -31,7 +31,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 DATA = Path(__file__).parents[2] / "data"
-COLORS = ["#3366aa", "#dd7733", "#338855"]
+COLORS = ["#3366aa", "#dd7733", "#338855", "#aa4488"]
 ROUNDINGS = ("k-means", "pivots", "rotation", "rotation, moves")
 SETS = [f"zp_{i}" for i in range(1, 7)] + [
     "uci_iris", "uci_glass", "uci_ecoli", "uci_breast_tissue", "uci_transfusion", "uci_satimage",
@@ -122,19 +122,17 @@ def print_cuts(results):
 
 
 def draw_cuts(results, file):
+    """Plot bounds and cuts over the least cut, for graphs in which that is not 0."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), sharex=True, sharey=True)
-    for (kind, rows), marker in zip(results.items(), "osv^", strict=True):
-        for axis, column, color in zip(axes, (0, 2, 5), COLORS, strict=True):
-            axis.plot(
-                rows[:, 1], rows[:, column], marker, ms=3.5, mfc="none", mew=0.7, color=color, label=kind
-            )
     titles = ("bound by the eigenvalues", "k-means of unit rows", "rotation, then moves")
-    top = max(rows.max() for rows in results.values())
-    for axis, title in zip(axes, titles, strict=True):
-        axis.plot([0, top], [0, top], "-", color="#999999", lw=0.8, zorder=0)
+    for axis, column, title in zip(axes, (0, 2, 5), titles, strict=True):
+        for (kind, rows), marker, color in zip(results.items(), "osv^", COLORS, strict=True):
+            least, value = rows[rows[:, 1] > 1e-9][:, [1, column]].T
+            axis.plot(least, value / least, marker, ms=3.5, mfc="none", mew=0.7, color=color, label=kind)
+        axis.axhline(1, color="#999999", lw=0.8, zorder=0)
         axis.set(title=title, xlabel="least normalized cut, by search")
-        axis.legend(frameon=False, fontsize=8, loc="upper left")
-    axes[0].set_ylabel("normalized cut")
+    axes[0].set_ylabel("over the least normalized cut")
+    axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(file, dpi=150)
     plt.close(figure)
@@ -185,13 +183,14 @@ def draw_embedding(file):
     vectors = leading_eigenvectors(graph, 3, rng).vectors
     Y, labels = unit_rows(vectors), by_kmeans(vectors, rng)
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.4))
-    for q, color in enumerate(COLORS):
+    for q, color in enumerate(COLORS[:3]):
         mine = labels == q
         axes[0].plot(*X[mine].T, "o", ms=3, color=color, mew=0)
         axes[1].plot(*Y[mine, 1:].T, "o", ms=4, color=color, mew=0, alpha=0.5, label=f"cluster {q + 1}")
     axes[0].set(title="points", aspect="equal", xticks=[], yticks=[])
     axes[1].set(title="rows of Y", aspect="equal", xlabel="second eigenvector", ylabel="third eigenvector")
-    axes[1].legend(frameon=False)
+    axes[1].locator_params(nbins=5)
+    axes[1].legend(frameon=False, loc="center")
     figure.tight_layout()
     figure.savefig(file, dpi=150)
     plt.close(figure)

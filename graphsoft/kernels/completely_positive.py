@@ -87,33 +87,47 @@ def symmetric_sums(factor: Array, start: int, stop: int, sums: Array) -> None:
 
 
 @kernel
-def _take(factor: Array, s: int, sums: Array, highest: Array) -> None:
+def _take(factor: Array, s: int, mu: Array, totals: Array, sums: Array, highest: Array) -> None:
     """Let the sums count all points but `s`.
 
     What is taken away leaves rounding errors as large as what was there. Where little is left of a column's
     sum, next to its highest since it was added up, it is added up anew. That is seldom: few points can hold
     almost all of a column.
     """
-    points, count = factor.shape
-    row, top = factor[s], sums.shape[0] - 1
+    count, top = factor.shape[1], sums.shape[0] - 1
+    row = factor[s]
     for m in range(1, top + 1):
         for j in range(count):
             for r in range(count):
                 sums[m, j, r] = max(sums[m, j, r] - row[j] * row[r] * sums[m - 1, j, r], 0.0)
     for r in range(count):
-        if sums[top, r, r] >= LITTLE * highest[r]:
+        if mu.shape[0]:
+            totals[0, r] -= row[r]
+            totals[1, r] -= mu[s] * row[r]
+        if sums[top, r, r] < LITTLE * highest[r]:
+            _add_anew(factor, s, r, mu, totals, sums)
+            highest[r] = sums[top, r, r]
+
+
+@kernel
+def _add_anew(factor: Array, s: int, r: int, mu: Array, totals: Array, sums: Array) -> None:
+    """Add up what concerns the column `r`, over all points but `s`."""
+    points, count = factor.shape
+    top = sums.shape[0] - 1
+    for m in range(1, top + 1):
+        sums[m, :, r] = 0.0
+    totals[:, r] = 0.0
+    for i in range(points):
+        if i == s:
             continue
-        for m in range(1, top + 1):
-            sums[m, :, r] = 0.0
-        for i in range(points):
-            if i == s:
-                continue
-            for m in range(top, 0, -1):
-                for j in range(count):
-                    sums[m, j, r] += factor[i, j] * factor[i, r] * sums[m - 1, j, r]
-        for m in range(1, top + 1):
-            sums[m, r, :] = sums[m, :, r]
-        highest[r] = sums[top, r, r]
+        for m in range(top, 0, -1):
+            for j in range(count):
+                sums[m, j, r] += factor[i, j] * factor[i, r] * sums[m - 1, j, r]
+        if mu.shape[0]:
+            totals[0, r] += factor[i, r]
+            totals[1, r] += mu[i] * factor[i, r]
+    for m in range(1, top + 1):
+        sums[m, r, :] = sums[m, :, r]
 
 
 @kernel
@@ -150,16 +164,15 @@ def sweep(
         By how much the energy falls, up to the factor order! / 2.
     """
     count, top = factor.shape[1], sums.shape[0] - 1
-    product, pull, past = np.empty(count), np.empty((2, count)), np.empty(count)
+    product, pull = np.empty(count), np.empty((2, count))
     for s in range(start, stop):
         row = factor[s]
-        past[:] = row
         _pull(indptr, others, affinities, factor, s, product, pull)
+        _take(factor, s, mu, totals, sums, highest)
         if mu.shape[0]:  # all affinities are at least 0 together with mu, so nothing is added up apart
             for r in range(count):
-                plus = mu[s] * (totals[0, r] - row[r]) + (totals[1, r] - mu[s] * row[r])
+                plus = mu[s] * totals[0, r] + totals[1, r]
                 pull[0, r], pull[1, r] = max(pull[0, r] - pull[1, r] + plus, 0.0), 0.0
-        _take(factor, s, sums, highest)
         falls[s] = 0.0
         for r in range(count):
             model = pull[1, r]
@@ -173,8 +186,8 @@ def sweep(
         for r in range(count):
             highest[r] = max(highest[r], sums[top, r, r])
             if mu.shape[0]:
-                totals[0, r] += row[r] - past[r]
-                totals[1, r] += mu[s] * (row[r] - past[r])
+                totals[0, r] += row[r]
+                totals[1, r] += mu[s] * row[r]
 
 
 @kernel

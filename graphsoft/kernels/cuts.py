@@ -62,8 +62,8 @@ def move_nodes(
 ) -> int:
     """Move each node of `start:stop` in turn to where the normalized cut is least; returns how many moved.
 
-    A move must lower it by more than `least_fall`; a cluster's last node stays. Updates `labels`, and of every
-    cluster what it weighs, what it cuts off, and how many nodes it has.
+    A move must lower it by more than `least_fall`; a cluster's last node stays. Updates `labels`, and of
+    every cluster what it weighs, what it cuts off, and how many nodes it has.
     """
     count, moved = mass.shape[0], 0
     links = np.zeros(count)
@@ -134,9 +134,9 @@ def _place(
 def least_cut(weights: Array, degrees: Array, parts: int, labels: Array) -> float:
     """Find the partition into `parts` of least normalized cut, by looking at all that could be it.
 
-    Nodes are placed one after the other, each in a part that has nodes or in the next empty one, so that every
-    partition comes once. What the nodes so far cut, over the most that the parts can still come to weigh, is a
-    lower bound by which whole branches are left out. Writes `labels`, and returns the cut.
+    Nodes are placed one after the other, each in a part that has nodes or in the next empty one, so that
+    every partition comes once. What the nodes so far cut, over the most that the parts can still come to
+    weigh, is a lower bound by which whole branches are left out. Writes `labels`, and returns the cut.
     """
     count = degrees.shape[0]
     mass, cut = np.zeros((count + 1, parts)), np.zeros((count + 1, parts))

@@ -102,12 +102,15 @@ class CompletelyPositive:
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Factorize the affinities; see the class."""
-        graph = sample.graph
-        affinities = graph.adjacency * (1.0 / graph.adjacency.data.max())
-        if sample.side is not None:
-            affinities = (affinities + self.strength * sample.side).tocsr()
+        graph, scale = sample.graph, 1.0 / sample.graph.adjacency.data.max()
+        if sample.side is None:
+            # before anything else is made, for contraction takes the most memory
+            shares = start_shares(graph, count, self.start, random)
+            affinities = graph.adjacency * scale
+        else:
+            affinities = (graph.adjacency * scale + self.strength * sample.side).tocsr()
             graph = Graph(_at_least_zero(affinities), range(len(graph)))
-        shares = start_shares(graph, count, self.start, random)
+            shares = start_shares(graph, count, self.start, random)
         target, note = self._target(affinities)
         stop = self.max_sweeps, self.tolerance
         return factorized(target, shares, self.unstored == "unknown", *stop, progress, note)
@@ -168,7 +171,7 @@ class Target:
     def of_sum(cls, matrix: PlusRankTwo) -> Target:
         """Take the affinities of pairs from a matrix kept in parts, whose diagonal is left out."""
         rest = _without_diagonal(matrix.sparse)
-        squared = matrix.squared_norm() - float(np.sum(matrix.diagonal() ** 2))
+        squared = max(matrix.squared_norm() - float(np.sum(matrix.diagonal() ** 2)), 0.0)
         return cls(rest.indptr, rest.indices[:, None], rest.data, matrix.mu, squared)
 
     @property

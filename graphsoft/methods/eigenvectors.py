@@ -24,14 +24,14 @@ __all__ = ["SOLVERS", "Eigenpairs", "leading_eigenvectors"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SOLVERS = ("auto", "dense", "lanczos", "multigrid")
-# Up to so many nodes, or so many for each eigenvector, everything is dense.
-FEW_NODES = 300
+SOLVERS = ("auto", "lanczos", "multigrid")
+# Of so many nodes, or so many for each eigenvector, everything is dense: of small graphs, and of the coarsest
+# scale of large ones.
+FEW_NODES = 500
 FEW_NODES_EACH = 5
-# From so many nodes on, multigrid where the eigenvalues of the coarsest scale leave less room below 1 than this.
-# On neighbour graphs (room below 0.1) of 30,000 nodes it is 3 to 10 times as fast as Lanczos, of a million 10
-# times; on random graphs without clusters (room above 0.4), Lanczos is 2 to 4 times as fast.
-MANY_NODES = 2000
+# Multigrid where the eigenvalues of the coarsest scale leave less room below 1 than this. On neighbour graphs
+# (room below 0.1) of 30,000 nodes it is 3 to 10 times as fast as Lanczos, of a million 10 times; on random
+# graphs without clusters (room above 0.4), Lanczos is 2 to 4 times as fast.
 ROOM = 0.1
 # How far S v may be from a multiple of v; at most this part of the room that the eigenvalues leave below 1.
 TOLERANCE = 1e-5
@@ -39,8 +39,6 @@ PART_OF_ROOM = 1e-4
 LANCZOS_TOLERANCE = 1e-10
 LANCZOS_RESTARTS = 3000
 MULTIGRID_STEPS = 150
-# The nodes of the coarsest scale.
-COARSEST = 500
 # Of a Jacobi step; the spectrum of a Laplacian over its diagonal reaches up to 2.
 DAMPING = 2.0 / 3.0
 # Vectors that are constant on merged nodes are too stiff, and the step from the coarser scale falls short. On
@@ -92,8 +90,9 @@ def leading_eigenvectors(
     random : Generator
         Where the sparse solvers begin.
     progress : callable, optional
-    solver : {"auto", "dense", "lanczos", "multigrid"}
-        ``auto`` decides by the number of nodes; graphs of few nodes are always dense.
+    solver : {"auto", "lanczos", "multigrid"}
+        ``auto`` decides by a contraction of the graph. Up to 500 nodes, or 5 for each vector, none of them is
+        needed: everything is dense.
 
     Examples
     --------
@@ -107,11 +106,9 @@ def leading_eigenvectors(
     walk = Walk(graph, count)
     if walk.wanted == 0:
         return _finished(walk, None, "components")
-    if solver == "dense" or len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
+    if len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
         return _finished(walk, _dense(walk)[1][:, : walk.wanted], "dense")
-    if solver == "auto" and len(graph) < MANY_NODES:
-        solver = "lanczos"
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     # the vectors are thin: BLAS gains little by threads, and would give other bits on another number of them
     with threadpool_limits(limits=1, user_api="blas"):
@@ -122,10 +119,11 @@ def _sparse(walk: Walk, solver: str, random: np.random.Generator, progress: Prog
     """Choose between the sparse solvers, and try the other one where one does not converge."""
     grid = None if solver == "lanczos" else Multigrid(walk, progress)
     if grid is None or (solver == "auto" and grid.room > ROOM):
+        grid = None  # its memory is of use
         found = _lanczos(walk, random, progress)
         if found is not None:
             return _finished(walk, found, "lanczos")
-        found, _ = _multigrid(walk, grid or Multigrid(walk, progress), random, progress)
+        found, _ = _multigrid(walk, Multigrid(walk, progress), random, progress)
         return _finished(walk, found, "multigrid, for lanczos did not converge")
     found, converged = _multigrid(walk, grid, random, progress)
     if converged:
@@ -287,7 +285,7 @@ class Multigrid:
 
     def __init__(self, walk: Walk, progress: Progress | None) -> None:
         wanted = walk.known.shape[1] + walk.wanted
-        scales = coarsen(walk.graph, max(COARSEST, FEW_NODES_EACH * wanted), progress)
+        scales = coarsen(walk.graph, max(FEW_NODES, FEW_NODES_EACH * wanted), progress)
         self.walks = [walk, *(Walk(scale.graph, wanted) for scale in scales)]
         values, vectors = _dense(self.walks[-1])
         self.room = max(1.0 - float(values[walk.wanted - 1]), LEAST_SHIFT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph import Graph
 from graphsoft.kernels.cuts import move_nodes
 from graphsoft.memberships import one_cluster_each
+from graphsoft.methods.rows import fit
 from graphsoft.parallel import pieces_by_load
 
 __all__ = ["by_kmeans", "by_pivots", "by_rotation", "filled", "improved", "unit_rows"]
@@ -62,13 +62,10 @@ def by_kmeans(vectors: Array, random: np.random.Generator) -> Array:
     True
     """
     from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
     rows = unit_rows(vectors)
-    found = KMeans(vectors.shape[1], n_init=KMEANS_STARTS, random_state=int(random.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        return np.asarray(found.fit_predict(rows), dtype=np.int32)
+    model = KMeans(vectors.shape[1], n_init=KMEANS_STARTS, random_state=int(random.integers(2**31)))
+    return np.asarray(fit(model, rows).labels_, dtype=np.int32)
 
 
 def by_pivots(vectors: Array) -> Array:

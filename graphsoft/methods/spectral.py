@@ -33,10 +33,17 @@ class Spectral:
         ``ng-jordan-weiss`` brings the rows to unit length and clusters them by k-means. ``normalized-cut``
         rotates them towards indicators of clusters (Yu and Shi), which is not random, then moves nodes one at
         a time wherever that lowers the cut.
-    solver : {"auto", "dense", "lanczos", "multigrid"}
-        Of the eigenvectors; ``auto`` decides by the number of nodes and by how well they are clustered.
+    solver : {"auto", "lanczos", "multigrid"}
+        Of the eigenvectors; ``auto`` takes Lanczos where the graph has no clear clusters, else multigrid.
     max_sweeps : int
         How often at most all nodes are looked at for moves.
+
+    Notes
+    -----
+    Rounding by k-means of the unit rows, by pivots, and by rotation was compared on 32 labelled sets, each
+    also with moves after it. Rotation with moves has the least cut on average of those without chance, 1.13;
+    it is 1.25 without moves, 1.29 with k-means. That does not make clusters of known classes: the mean
+    adjusted Rand index is 0.723, 0.724 and 0.734. ``max_sweeps=0`` leaves moves out.
 
     Examples
     --------
