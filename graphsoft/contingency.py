@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from graphsoft.checks import dense_matrix, sparse_matrix
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.memberships import one_cluster_each, rows_to_one
 
 __all__ = ["both_shares", "confusion", "is_hard", "matched", "shares_of"]
@@ -110,7 +110,10 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
     """
     if sp.issparse(values):
         return _checked(sparse_matrix(values, argument), argument)
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
     if array.ndim == 2:
         return _checked(sp.csr_array(dense_matrix(values, argument).astype(np.float64)), argument)
     if array.ndim != 1 or not len(array):

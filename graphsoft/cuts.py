@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import dense_matrix, integer, sparse_matrix
+from graphsoft.checks import integer
 from graphsoft.coarsening import LOAD
-from graphsoft.errors import InputError, shown
+from graphsoft.contingency import shares_of
+from graphsoft.errors import InputError
 from graphsoft.graph import Graph, as_graph
 from graphsoft.kernels.cuts import cut_off, least_cut
-from graphsoft.memberships import one_cluster_each
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
@@ -50,8 +50,11 @@ def normalized_cut(graph: Any, labels: Any) -> float:
     >>> round(normalized_cut(path, [0, 0, 1, 1]), 6), round(normalized_cut(path, [0, 1, 1, 1]), 6)
     (0.666667, 1.2)
     """
-    checked = as_graph(graph)
-    return cut_value(checked, _memberships(labels, len(checked)))
+    checked, shares = as_graph(graph), shares_of(labels, "labels")
+    if shares.shape[0] != len(checked):
+        problem = f"got {shares.shape[0]} for {len(checked)} nodes"
+        raise InputError("labels", problem, "give one for each node")
+    return cut_value(checked, shares)
 
 
 def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
@@ -119,31 +122,6 @@ def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]
         pass
     weights = np.repeat(graph.degrees, np.diff(ptr)) * shares
     return np.bincount(clusters, parts, minlength=count), np.bincount(clusters, weights, minlength=count)
-
-
-def _memberships(labels: Any, count: int) -> sp.csr_array:
-    """Check labels or memberships, and return memberships."""
-    remedy = "give a label for each node, or memberships whose rows sum to one"
-    try:
-        array = labels if sp.issparse(labels) else np.asarray(labels)
-    except ValueError:
-        raise InputError("labels", f"got {shown(labels)}", remedy) from None
-    if array.shape[:1] != (count,) or len(array.shape) > 2:
-        raise InputError("labels", f"got shape {array.shape} for {count} nodes", remedy)
-    if len(array.shape) == 1:
-        try:
-            distinct, numbers = np.unique(array, return_inverse=True)
-        except TypeError:
-            raise InputError("labels", f"got {shown(labels)}", "use only numbers or only strings") from None
-        return one_cluster_each(numbers, len(distinct))
-    if sp.issparse(array):
-        shares = sparse_matrix(array, "labels").astype(np.float64)
-    else:
-        shares = sp.csr_array(dense_matrix(array, "labels").astype(np.float64))
-    sums = np.asarray(shares.sum(axis=1)).ravel()
-    if (shares.nnz and shares.data.min() < 0) or np.abs(sums - 1.0).max() > 1e-6:
-        raise InputError("labels", "holds rows that are no probabilities", remedy)
-    return shares
 
 
 def _partitions(count: int, parts: int) -> int:
