@@ -108,7 +108,7 @@ def leading_eigenvectors(
         return _finished(walk, None, "components")
     if len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
         return _finished(walk, _dense(walk)[1][:, : walk.wanted], "dense")
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     # the vectors are thin: BLAS gains little by threads, and would give other bits on another number of them
     with threadpool_limits(limits=1, user_api="blas"):
@@ -309,17 +309,19 @@ class Multigrid:
             vectors = times(up, vectors)
         return vectors
 
-    def solved(self, right: Array, level: int = 0) -> Array:
-        """Solve about ``((1 + shift) I - S) x = right``; scales are few, so that recursion is not deep."""
-        if level == len(self._down):
-            return np.asarray(self._coarsest @ right)
-        walk, step = self.walks[level], self._step[level]
-        found = step * right
-        rest = right - (1.0 + self.room) * found + walk.times(found)
-        coarse = self.solved(times(self._down[level], rest), level + 1)
-        found += STRETCH * times(self._up[level], coarse)
-        rest = right - (1.0 + self.room) * found + walk.times(found)
-        return np.asarray(found + step * rest)
+    def solved(self, right: Array) -> Array:
+        """Solve about ``((1 + shift) I - S) x = right``."""
+        diagonal, sides, found = 1.0 + self.room, [], []
+        for walk, step, down in zip(self.walks, self._step, self._down, strict=False):
+            sides.append(right)
+            found.append(step * right)
+            right = times(down, right - diagonal * found[-1] + walk.times(found[-1]))
+        coarse = np.asarray(self._coarsest @ right)
+        for level in range(len(found) - 1, -1, -1):
+            finer = found.pop() + STRETCH * times(self._up[level], coarse)
+            rest = sides.pop() - diagonal * finer + self.walks[level].times(finer)
+            coarse = finer + self._step[level] * rest
+        return coarse
 
 
 def _summing(fine: Walk, coarse: Walk, group: Array) -> sp.csr_array:

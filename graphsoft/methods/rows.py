@@ -113,7 +113,7 @@ def fit(model: Any, rows: Any, **start: Any) -> Any:
     (1, 2)
     """
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
