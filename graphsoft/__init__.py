@@ -61,7 +61,7 @@ _HOME = {
 
 
 # Modules that are used by their names, as `graphsoft.methods.METHODS`.
-_MODULES = ("datasets", "methods", "metrics", "patterns")
+_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns")
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,7 @@ __all__ = [
     "dense_matrix",
     "generator",
     "integer",
+    "number",
     "sparse_matrix",
 ]
 
@@ -60,6 +61,42 @@ def integer(argument: str, value: Any, minimum: int) -> int:
     if whole and int(value) >= minimum:
         return int(value)
     raise InputError(argument, f"got {shown(value)}", f"use a whole number of at least {minimum}")
+
+
+def number(
+    argument: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> float:
+    """Return `value` as a float if it is a finite real number (not a bool) within the bounds.
+
+    Examples
+    --------
+    >>> number("tolerance", 0, least=0, below=1)
+    0.0
+    >>> number("strength", 2, above=0, most=1)
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: strength: got 2. Remedy: use a number above 0 and at most 1.
+    """
+    bounds = (("of at least", least), ("above", above), ("at most", most), ("below", below))
+    found = np.nan
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
+        with contextlib.suppress(OverflowError):  # a whole number beyond all floats
+            found = float(value)
+    if (
+        np.isfinite(found)
+        and (least is None or found >= least)
+        and (above is None or found > above)
+        and (most is None or found <= most)
+        and (below is None or found < below)
+    ):
+        return found
+    said = " and ".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
+    raise InputError(argument, f"got {shown(value)}", f"use a number {said}".rstrip())
 
 
 def callback(argument: str, value: Any) -> None:

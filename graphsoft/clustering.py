@@ -13,7 +13,7 @@ from graphsoft.checks import generator, integer
 from graphsoft.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
-from graphsoft.memberships import one_cluster_each, rows_to_one
+from graphsoft.memberships import frozen_rows, one_cluster_each, rows_to_one
 from graphsoft.methods import Clustering, Method, Relation, Sample, method_named, takes_pairs
 from graphsoft.side import side_information
 
@@ -105,7 +105,9 @@ def cluster(
         sample = Sample(graph, given, side)
     else:
         sample = Sample(None, given, side)
-    return find(sample, k, settings, random or np.random.default_rng(SEED), progress)
+    found = find(sample, k, settings, random or np.random.default_rng(SEED), progress)
+    frozen_rows(found.memberships)
+    return found
 
 
 def find(
@@ -121,12 +123,12 @@ def find(
         sample = sample.informed()
     if "graph" not in reads:
         return _spared(sample, count, method, random, progress)
-    tied = sample.graph.sites
+    tied = sample.graph.sites if sample.side is None else None  # who is told apart may be the same elsewhere
     if tied is None or tied.max() + 1 < count:
         return _beside_strays(sample, count, method, random, progress)
     sites = int(tied.max()) + 1
     likely = isinstance(method, Relation) and method.likely
-    if likely and sample.side is None:  # sums of weights mean the same to it
+    if likely:  # sums of weights mean the same to it
         merged = Sample(contracted(sample.graph, tied, sites))
         found = _beside_strays(merged, count, method, random, progress)
         return replace(found, memberships=found.memberships[tied])

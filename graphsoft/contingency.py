@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
 
 from graphsoft.checks import dense_matrix, sparse_matrix
 from graphsoft.errors import InputError, shown
@@ -74,6 +73,8 @@ def matched(truth: Any, labels: Any) -> sp.csr_array:
            [1, 0, 0],
            [0, 0, 1]])
     """
+    from scipy.optimize import linear_sum_assignment
+
     table = confusion(truth, labels).toarray()
     rows, columns = linear_sum_assignment(table, maximize=True)
     rest = np.setdiff1d(np.arange(table.shape[1]), columns)

@@ -61,8 +61,8 @@ def hierarchy(
         below it, as the method was published. Only relation factorization on all levels can polish; with any
         other method this has no effect.
     rng : None, int, or numpy Generator
-        Seed of the approximate neighbour search; nothing else is random. None gives the same answer every
-        time.
+        Where the chance comes from, for the approximate neighbour search and for methods that use any;
+        relation factorization uses none. None gives the same answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 

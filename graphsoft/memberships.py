@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["entropies", "frozen", "likeliest", "membership_rows", "one_cluster_each", "rows_to_one"]
+__all__ = [
+    "entropies",
+    "frozen",
+    "frozen_rows",
+    "likeliest",
+    "membership_rows",
+    "one_cluster_each",
+    "rows_to_one",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -20,7 +28,9 @@ def likeliest(memberships: sp.csr_array) -> Array:
     >>> likeliest(sp.csr_array([[0.2, 0.4, 0.4], [1.0, 0.0, 0.0]])).tolist()
     [1, 0]
     """
-    rows, top = _rows(memberships), memberships.max(axis=1).toarray().ravel()
+    # not SciPy's max, which would sort the entries of the caller
+    rows, top = _rows(memberships), np.zeros(memberships.shape[0])
+    np.maximum.at(top, rows, memberships.data)
     best = np.flatnonzero(memberships.data == top[rows])
     labels = np.full(len(top), memberships.shape[1], dtype=np.int32)
     np.minimum.at(labels, rows[best], memberships.indices[best].astype(np.int32))
@@ -87,7 +97,9 @@ def one_cluster_each(labels: Array, count: int) -> sp.csr_array:
     array([[0., 1.],
            [1., 0.]])
     """
-    ptr = np.arange(len(labels) + 1)
+    # wide pointers would make SciPy widen the indices, which scikit-learn refuses
+    narrow = len(labels) <= np.iinfo(np.int32).max
+    ptr = np.arange(len(labels) + 1, dtype=np.int32 if narrow else np.int64)
     return sp.csr_array((np.ones(len(labels)), labels.astype(np.int32), ptr), shape=(len(labels), count))
 
 
@@ -95,6 +107,20 @@ def frozen(array: Array) -> Array:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
+
+
+def frozen_rows(memberships: sp.csr_array) -> sp.csr_array:
+    """Sort the columns of each row, and make the matrix read-only.
+
+    Examples
+    --------
+    >>> frozen_rows(sp.csr_array([[0.5, 0.5]])).data.flags.writeable
+    False
+    """
+    memberships.sort_indices()
+    for buffer in (memberships.data, memberships.indices, memberships.indptr):
+        frozen(buffer)
+    return memberships
 
 
 def _rows(memberships: sp.csr_array) -> Array:

@@ -138,7 +138,8 @@ def _finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Ar
     elif points.metric == "euclidean":
         np.sqrt(distances, out=distances)
     if points.metric in NORMS and points.exponent:
-        np.ldexp(distances, points.exponent, out=distances)
+        with np.errstate(over="ignore"):  # beyond float64 is as far as infinity
+            np.ldexp(distances, points.exponent, out=distances)
     return indices, distances
 
 

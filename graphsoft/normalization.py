@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer, sparse_matrix
+from graphsoft.checks import integer, number, sparse_matrix
 from graphsoft.errors import InputError, shown
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
@@ -22,6 +22,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # How far the two directions of a pair may differ, relative to the largest entry.
 ASYMMETRY = 1e-8
+# Numbers within 4**±MODEST are not extreme.
+MODEST = 100
 # Scaling ends where this many steps no longer bring the row sums nearer to one by a tenth.
 PATIENCE = 50
 
@@ -121,7 +123,7 @@ def normalized_step(matrix: Any) -> sp.csr_array:
     array([[0.  , 0.5 ],
            [0.5 , 0.75]])
     """
-    given = _symmetric(matrix, negative=False)
+    given, _ = _ordinary(_symmetric(matrix, negative=False))
     return rescaled(given, _inverse_roots(_row_sums(given)))
 
 
@@ -155,16 +157,16 @@ def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 
     stopped after 50 steps, sums off by 0.414: no factors may exist; a positive diagonal would allow some
     """
     integer("max_steps", max_steps, 1)
-    if not isinstance(tolerance, int | float | np.number) or not 0 < tolerance < 1:
-        raise InputError("tolerance", f"got {shown(tolerance)}", "use a number between 0 and 1")
-    given = _symmetric(matrix, negative=False)
+    number("tolerance", tolerance, above=0, below=1)
+    given, half = _ordinary(_symmetric(matrix, negative=False))
     filled = np.diff(given.indptr) > 0
     factors, steps = _inverse_roots(_row_sums(given)), 1
     product = given @ factors
     off = past = _off(factors * product, filled)
     while off > tolerance and steps < max_steps:
         # one more step divides by the roots of the sums of X K X, which are x_i (K x)_i
-        wanted = np.sqrt(np.divide(factors, product, out=np.zeros(len(factors)), where=product > 0))
+        with np.errstate(over="ignore"):
+            wanted = np.sqrt(np.divide(factors, product, out=np.zeros(len(factors)), where=product > 0))
         if not (np.isfinite(wanted).all() and (wanted[filled] > 0).all()):
             break  # they run away from each other: no factors exist
         factors, steps = wanted, steps + 1
@@ -174,7 +176,7 @@ def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 
             if off > 0.9 * past:
                 break
             past = off
-    return Scaled(rescaled(given, factors), factors, off, _told(off, tolerance, steps))
+    return Scaled(rescaled(given, factors), np.ldexp(factors, -half), off, _told(off, tolerance, steps))
 
 
 def additive(matrix: Any) -> PlusRankTwo:
@@ -202,14 +204,15 @@ def additive(matrix: Any) -> PlusRankTwo:
            [0., 3., 1.],
            [1., 1., 2.]])
     """
-    given = _symmetric(matrix, negative=True)
+    whole = _symmetric(matrix, negative=True)
+    given, half = _ordinary(whole)
     count, sums = given.shape[0], _row_sums(given)
     # mu is beta / 2n and this, so that beta adds the same to all entries
     base = sums.sum() / (2.0 * count**2) - sums / count
     rows = np.repeat(np.arange(count), np.diff(given.indptr))
     stored = given.data + base[rows] + base[given.indices]
     least = min(stored.min(initial=np.inf), _least_unstored(given, base))
-    return PlusRankTwo(given, base - least / 2.0)
+    return PlusRankTwo(whole, np.ldexp(base - least / 2.0, 2 * half))
 
 
 def rescaled(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
@@ -262,6 +265,23 @@ def _symmetric(matrix: Any, negative: bool) -> sp.csr_array:
     if gap > ASYMMETRY * abs(given.data).max():
         raise InputError("matrix", f"is not symmetric: entries differ by {gap:.3g}", "pass (A + A.T) / 2")
     return ((given + given.T) / 2).tocsr()
+
+
+def _ordinary(matrix: sp.csr_array) -> tuple[sp.csr_array, int]:
+    """Divide entries by ``4**half``, if any are extreme, so that sums and their inverses are finite.
+
+    Examples
+    --------
+    >>> _ordinary(sp.csr_array([[2.0**1000]]))[1], _ordinary(sp.csr_array([[9.0]]))[1]
+    (500, 0)
+    """
+    exponents = np.frexp(matrix.data)[1]
+    low, high = int(exponents.min(initial=0)), int(exponents.max(initial=0))
+    if not matrix.nnz or max(-low, high) < 2 * MODEST:
+        return matrix, 0
+    half = (int(exponents.min()) + int(exponents.max())) // 4  # as far above the least as below the largest
+    data = np.ldexp(matrix.data, -2 * half)
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), half
 
 
 def _row_sums(matrix: sp.csr_array) -> Array:

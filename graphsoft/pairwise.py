@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer
-from graphsoft.errors import InputError, shown
+from graphsoft.checks import choice, integer, number
+from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph, check_options, marked, read_input
 from graphsoft.points import Points, row_blocks
 from graphsoft.weights import SMALLEST
@@ -62,9 +62,8 @@ def pairwise_graph(
     integer("neighbours", neighbours, 1)
     check_options(1, metric, "relative", "union", None)
     choice("weights", weights, PAIR_WEIGHTS)
-    real = sigma is None or (isinstance(sigma, int | float | np.number) and not isinstance(sigma, bool))
-    if not real or (sigma is not None and not 0 < sigma < np.inf):
-        raise InputError("sigma", f"got {shown(sigma)}", "use a number above 0, or None")
+    if sigma is not None:
+        number("sigma", sigma, above=0)
     features = read_input(X, "features", metric, "relative")
     if isinstance(features, Graph):
         raise InputError("X", "is a graph, not a table of points", "pass it as it is")
@@ -80,19 +79,24 @@ def all_pairs(features: Features, weights: str, neighbours: int, sigma: float | 
     power = _distances(points)
     count = len(power)
     scales = np.partition(power, min(neighbours, count - 1), axis=1)[:, min(neighbours, count - 1)]
-    positive = scales[scales > 0]  # many copies of one point have their n-th neighbour at 0
+    # many copies of one point have their n-th neighbour at 0, and opposites are infinitely far to Bray-Curtis
+    positive = scales[(scales > 0) & np.isfinite(scales)]
     scales[scales == 0] = positive.min() if len(positive) else 1.0
-    width = float(np.median(scales)) if sigma is None else float(np.ldexp(sigma, -points.exponent))
-    for start, stop in row_blocks(power):
-        block = power[start:stop]
-        if weights == "gaussian":
-            block /= width * np.sqrt(2.0)
-        else:
-            block /= np.sqrt(scales[start:stop, None] * scales)
-        if weights != "relative":
-            np.square(block, out=block)
-        np.exp(-block, out=block)
-        np.maximum(block, SMALLEST, out=block)
+    scales[~np.isfinite(scales)] = positive.max() if len(positive) else 1.0
+    roots = np.sqrt(scales)  # their products are none of the smallest numbers, as those of the scales can be
+    with np.errstate(over="ignore"):  # beyond float64 is as far as infinity
+        width = float(np.median(scales)) if sigma is None else float(np.ldexp(sigma, -points.exponent))
+        width = max(width, np.finfo(np.float64).tiny)
+        for start, stop in row_blocks(power):
+            block = power[start:stop]
+            if weights == "gaussian":
+                block /= width * np.sqrt(2.0)
+            else:
+                block /= roots[start:stop, None] * roots
+            if weights != "relative":
+                np.square(block, out=block)
+            np.exp(-block, out=block)
+            np.maximum(block, SMALLEST, out=block)
     about = f"all pairs of {count} points, {features.metric} distance, {weights} weights"
     return marked(Graph(_without_diagonal(power), range(count), (*features.notes, about)))
 

@@ -125,7 +125,10 @@ def _exponent(values: Any, by_spread: bool) -> int:
 
 
 def _centred(values: Array) -> Array:
-    """Take its mean from each row; constant rows become exactly zero."""
+    """Take its mean from each row; constant rows become exactly zero, extreme ones get an ordinary size."""
+    exponents = np.frexp(_largest(values))[1]
+    if np.any(np.abs(exponents) >= MODEST):
+        values = _times_power(values, -exponents)
     centred: Array = values - values.mean(axis=1, dtype=np.float64)[:, None]
     centred[values.max(axis=1) == values.min(axis=1)] = 0.0
     return centred

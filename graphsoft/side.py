@@ -83,7 +83,7 @@ def _pairs(argument: str, pairs: Any, number: Mapping[Any, int] | None, count: i
     remedy = "give pairs of points, as [(0, 5), (7, 2)]"
     try:
         listed = [] if pairs is None else [tuple(pair) for pair in pairs]
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(argument, f"got {shown(pairs)}", remedy) from None
     rows = np.empty((len(listed), 2), dtype=np.int64)
     for at, pair in enumerate(listed):
@@ -116,11 +116,16 @@ def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[A
     if isinstance(known, Mapping):
         points = np.array([_row("known", name, number, count) for name in known], dtype=np.int64)
         distinct: dict[Any, int] = {}
-        labels = np.array(
-            [distinct.setdefault(label, len(distinct)) for label in known.values()], dtype=np.int64
-        )
+        try:
+            numbers = [distinct.setdefault(label, len(distinct)) for label in known.values()]
+        except TypeError:  # a label that is no hashable value
+            raise InputError("known", f"got {shown(known)}", remedy) from None
+        labels = np.array(numbers, dtype=np.int64)
     else:
-        values = np.asarray(known)
+        try:
+            values = np.asarray(known)
+        except ValueError:  # rows of several lengths
+            raise InputError("known", f"got {shown(known)}", remedy) from None
         if values.shape != (count,) or values.dtype.kind not in "iu":
             raise InputError("known", f"got {shown(known)} for {count} points", remedy)
         points = np.flatnonzero(values != -1)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from itertools import repeat
 
 import networkx as nx
@@ -27,6 +28,7 @@ from door import FORMATS
 
 import graphsoft
 from graphsoft import InputError, neighbors
+from graphsoft.checks import number
 from graphsoft.points import Points
 
 
@@ -310,3 +312,29 @@ def test_errors_stay_short_and_on_one_line():
             graphsoft.as_graph(X, metric=value)
         assert len(str(caught.value)) < 300
         assert not re.search(r"[\n\x1b]", str(caught.value))
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.5), np.int8(1), Fraction(1, 3)])
+def test_numbers(value):
+    found = number("tolerance", value, least=0, most=1)
+    assert type(found) is float
+    assert found == float(value)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, None, "1", [1], 1j, np.nan, np.inf, -np.inf, 10**400, -1])
+def test_what_is_no_number(value):
+    with pytest.raises(InputError, match=r"tolerance: got .* use a number of at least 0\."):
+        number("tolerance", value, least=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "words"),
+    [
+        (0, {"above": 0}, "above 0"),
+        (1, {"least": 0, "below": 1}, "of at least 0 and below 1"),
+        (1.5, {"above": 0, "most": 1}, "above 0 and at most 1"),
+    ],
+)
+def test_bounds_of_numbers(value, bounds, words):
+    with pytest.raises(InputError, match=re.escape(f"got {value}. Remedy: use a number {words}.")):
+        number("tolerance", value, **bounds)

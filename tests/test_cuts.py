@@ -51,9 +51,7 @@ def test_light_cuts_are_exact():
 def test_many_clusters_take_little_room():
     n = 20_000
     path = sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(n, n), format="csr")
-    assert normalized_cut(graphsoft.as_graph(path), np.arange(n) // 2) == pytest.approx(
-        n / 4 - 1 / 2 + 1 / 6
-    )
+    assert normalized_cut(graphsoft.as_graph(path), np.arange(n) // 2) == pytest.approx(n / 4 - 1 / 2 + 1 / 6)
 
 
 @pytest.mark.parametrize(

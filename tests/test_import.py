@@ -130,3 +130,9 @@ def test_a_full_disk_is_no_error(elsewhere, tmp_path):
     out = run(full + MATCH, elsewhere, NUMBA_CACHE_DIR=str(cache))
     assert out.split()[1:] == ["1", "0"]
     assert not any(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+
+
+def test_modules_are_found_by_their_names():
+    names = "cuts", "datasets", "methods", "metrics", "normalization", "patterns"
+    for name in names:  # each in a process that has imported nothing else
+        assert run(f"import graphsoft; print(graphsoft.{name}.__name__)").strip() == f"graphsoft.{name}"

@@ -303,10 +303,20 @@ def test_names_and_numbers_mean_the_same_losses():
         assert one.trace == two.trace
 
 
-@pytest.mark.parametrize("loss", ["euclidean", 0, -1, 2.1, True, None, np.nan, [1.5]])
+@pytest.mark.parametrize("loss", ["euclidean", 0, 1e-320, -1, 2.1, True, None, np.nan, [1.5]])
 def test_bad_losses_are_named(loss):
     with pytest.raises(InputError, match=r"loss: got .*kullback-leibler"):
         Relation(loss=loss)
+
+
+@pytest.mark.parametrize("loss", [1e-6, 1.5])
+def test_a_loop_may_outweigh_all_edges(loss):
+    W = np.diag(np.ones(7), 1)
+    W += W.T
+    W[0, 0] = 1e300
+    found = factorized(Relation(loss=loss), graph_of(W), 3)
+    assert np.isfinite(found.trace).all()
+    np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
 
 
 def test_bad_sweeps_are_named():

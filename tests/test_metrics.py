@@ -300,8 +300,10 @@ def test_wrong_labels_are_named(truth, labels, message):
 
 
 def test_unknown_normalizer():
-    with pytest.raises(InputError, match="max, mean, sqrt, min, joint"):
+    with pytest.raises(InputError, match="'max', 'mean', 'sqrt', 'min', 'joint'"):
         metrics.nmi([0, 1], [0, 1], "median")
+    with pytest.raises(InputError, match=r"normalizer: got \['max'\]"):
+        metrics.nmi([0, 1], [0, 1], ["max"])
 
 
 def test_all_scores_are_listed():

@@ -93,6 +93,27 @@ def test_scaling_bears_extreme_weights(K):
     assert (normalized_step(sp.csr_array(K)).data <= 1 + 1e-9).all()
 
 
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300])
+def test_the_unit_of_the_weights_does_not_matter(scale):
+    K = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 2.0], [0.0, 2.0, 4.0]])
+    given = sp.csr_array(K * scale)
+    one, other = doubly_stochastic(sp.csr_array(K)), doubly_stochastic(given)
+    np.testing.assert_allclose(other.matrix.toarray(), one.matrix.toarray(), rtol=1e-12)
+    np.testing.assert_allclose(other.factors * np.sqrt(scale), one.factors, rtol=1e-12)
+    np.testing.assert_allclose(
+        normalized_step(given).toarray(), normalized_step(sp.csr_array(K)).toarray(), rtol=1e-12
+    )
+    if scale > 1e-320:  # others have no digits for it
+        np.testing.assert_allclose(additive(given).mu / scale, additive(sp.csr_array(K)).mu, atol=1e-12)
+
+
+def test_components_of_very_different_weights():
+    K = sp.block_diag([np.full((2, 2), 1e308), np.ones((2, 2))], format="csr")
+    np.testing.assert_allclose(doubly_stochastic(K).matrix.toarray()[:2, :2], 0.5)
+    np.testing.assert_allclose(normalized_step(K).toarray()[2:, 2:], 0.5)
+    assert np.isfinite(additive(K).mu).all()
+
+
 @given(signed())
 def test_additive_is_equation_10_with_the_smallest_beta(K):
     found, beta = additive(sp.csr_array(K)), naive.smallest_beta(K)

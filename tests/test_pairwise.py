@@ -58,6 +58,25 @@ def test_the_scale_of_the_features_does_not_matter():
     np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("sigma", [5e-324, 1e-300, 1e300])
+def test_any_width_gives_weights(scale, sigma):
+    X = np.random.default_rng(0).normal(size=(12, 3)) * scale
+    weights = pairwise_graph(X, weights="gaussian", sigma=sigma).adjacency.data
+    assert ((weights > 0) & (weights <= 1)).all()
+
+
+@pytest.mark.parametrize("weights", pairwise.PAIR_WEIGHTS)
+@pytest.mark.parametrize("metric", ["manhattan", "correlation", "braycurtis"])
+def test_extreme_features_give_weights(metric, weights):
+    signs = np.sign(np.random.default_rng(0).normal(size=(12, 3)))
+    steps = np.abs(signs) * 10.0 ** np.linspace(-300, 300, 12)[:, None]
+    for X in (signs * 1.7e308, steps):
+        for neighbours in (1, 100):
+            found = pairwise_graph(X, metric, weights, neighbours=neighbours).adjacency.data
+            assert ((found > 0) & (found <= 1)).all()
+
+
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [

@@ -14,7 +14,7 @@ from shapes import bits, cloud
 
 import graphsoft
 from graphsoft import coarsening
-from graphsoft.methods import relation
+from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF, relation
 
 LONG = 300  # seconds that no step here comes near
 
@@ -51,6 +51,27 @@ def test_threads_and_processes_do_not_change_bits():
     here = digest()
     assert [output(other) for other in others] == [here] * 3
     assert digest() == here
+
+
+def digest_of_methods():
+    """A digest of what methods say that multiply, add up, or hand to scikit-learn, dense columns."""
+    X = np.abs(cloud(12_000))
+    found = [
+        graphsoft.cluster(X, 4, method=method)
+        for method in (CompletelyPositive(max_sweeps=2), SymNMF(max_sweeps=2), Relation(loss=2, max_sweeps=2))
+    ]
+    found += [
+        graphsoft.cluster(X[:3000], 4, method=method)
+        for method in (GaussianMixture(starts=1, max_sweeps=20), GNMF(max_sweeps=2))
+    ]
+    said = [(each.memberships.data.tobytes(), each.trace) for each in found]
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def test_threads_of_blas_do_not_change_bits_of_methods():
+    code = "import sys, test_processes; sys.stdout.write(test_processes.digest_of_methods())"
+    runs = [start(code, NUMBA_NUM_THREADS=each, OPENBLAS_NUM_THREADS=each) for each in ("1", "2")]
+    assert len({output(run) for run in runs}) == 1
 
 
 def test_pieces_do_not_change_bits():

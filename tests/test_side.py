@@ -105,6 +105,8 @@ def test_must_link_against_known_labels_is_named():
         ({"known": [0, 1]}, r"known: got \[0, 1\] for 3 points"),
         ({"known": [0.0, 1.0, 2.0]}, "known: got"),
         ({"known": {5: 1}}, "known: names no point: 5"),
+        ({"known": {0: [1]}}, r"known: got \{0: \[1\]\}"),
+        ({"known": [[0, 1], [2], [3]]}, r"known: got \[\[0, 1\]"),
     ],
 )
 def test_what_cannot_be_read_is_refused(keywords, words):

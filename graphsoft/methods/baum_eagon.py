@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer
-from graphsoft.errors import InputError, shown
+from graphsoft.checks import choice, integer, number
 from graphsoft.graph import Graph
-from graphsoft.kernels.baum_eagon import gram, grow
+from graphsoft.kernels.baum_eagon import grow
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.parallel import map_blocks
 
 __all__ = ["BaumEagon"]
@@ -78,9 +77,7 @@ class BaumEagon:
         choice("start", self.start, STARTS)
         choice("constant", self.constant, CONSTANTS)
         integer("max_sweeps", self.max_sweeps, 1)
-        real = isinstance(self.tolerance, int | float | np.number) and not isinstance(self.tolerance, bool)
-        if not real or not 0 <= self.tolerance < 1:
-            raise InputError("tolerance", f"got {shown(self.tolerance)}", "use a number from 0 to below 1")
+        number("tolerance", self.tolerance, least=0, below=1)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the graph only."""
@@ -104,12 +101,12 @@ class BaumEagon:
                 progress("fitting memberships", sweep, self.max_sweeps)
             # the whole constant fails only where rounding is all that is left
             if fall <= self.tolerance * (1.0 - state.error) if better else part == 1.0:
-                status = f"converged after {sweep} sweeps"
+                status = ended(sweep, True)
                 break
             if adaptive:
                 part = part * SHRINK if better else min(1.0, part * WIDEN)
         else:
-            status = f"stopped at {sweep} sweeps, still falling by {fall:.1e} a sweep: raise max_sweeps"
+            status = ended(sweep, False, f"still falling by {fall:.1g} a sweep")
         return Clustering(membership_rows(state.shares, LEAST), tuple(trace), status, sweep)
 
 
@@ -144,7 +141,7 @@ class _Problem:
 
     def state(self, shares: Array) -> _State:
         """Compute all that the memberships decide, alpha among it."""
-        product, overlap = times(self.weights, shares), _overlap(shares)
+        product, overlap = times(self.weights, shares), gram(shares)
         fit = float(np.einsum("iq,iq->i", shares, product).sum())
         scale = fit / float((overlap * overlap).sum())
         return _State(shares, product, overlap, scale, max(0.0, 1.0 - scale * fit / self.squares))
@@ -162,15 +159,3 @@ class _Problem:
         for _ in map_blocks(piece, len(result), ROWS):
             pass
         return result
-
-
-def _overlap(shares: Array) -> Array:
-    """Compute ``S^T S``, in pieces that do not depend on the number of threads."""
-    count = shares.shape[1]
-
-    def piece(start: int, stop: int) -> Array:
-        part = np.empty((count, count))
-        gram(shares, start, stop, part)
-        return part
-
-    return sum(map_blocks(piece, len(shares), ROWS), np.zeros((count, count)))

@@ -17,18 +17,17 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer
+from graphsoft.checks import choice, integer, number
 from graphsoft.coarsening import LOAD
-from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.products import STARTS, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
 from graphsoft.parallel import blocks, map_pieces, pieces_by_load
 
-__all__ = ["UNSTORED", "CompletelyPositive", "Target", "between", "factorized"]
+__all__ = ["UNSTORED", "CompletelyPositive", "Target", "factorized"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -89,10 +88,10 @@ class CompletelyPositive:
     def __post_init__(self) -> None:
         choice("normalization", self.normalization, NORMALIZATIONS)
         choice("unstored", self.unstored, UNSTORED)
-        between("strength", self.strength, 0.0, 1.0)
+        number("strength", self.strength, above=0, most=1)
         choice("start", self.start, STARTS)
         integer("max_sweeps", self.max_sweeps, 1)
-        between("tolerance", self.tolerance, 0.0, 1.0)
+        number("tolerance", self.tolerance, above=0, most=1)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the graph only."""
@@ -164,7 +163,7 @@ class Target:
     def of_pairs(cls, matrix: sp.csr_array) -> Target:
         """Take the affinities of pairs from a matrix, whose diagonal is left out."""
         rest = _without_diagonal(matrix)
-        squared = float(rest.data @ rest.data)
+        squared = float(np.square(rest.data).sum())  # not by BLAS, whose bits depend on its threads
         return cls(rest.indptr, rest.indices[:, None], rest.data, np.zeros(0), squared)
 
     @classmethod
@@ -246,9 +245,7 @@ def factorized(
         part = fall / max(0.5 * target.squared - trace[-1], fall, np.finfo(float).tiny)
         if part <= tolerance:
             break
-    status = f"converged after {done} sweeps"
-    if part > tolerance:
-        status = f"stopped at {done} sweeps, still explaining {part:.1g} more in each: raise max_sweeps"
+    status = ended(done, part <= tolerance, f"still explaining {part:.1g} more in each")
     return Clustering(membership_rows(factor, LEAST), tuple(trace), status + note, done)
 
 
@@ -298,15 +295,3 @@ def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[off], minlength=matrix.shape[0]))))
     parts = matrix.data[off], matrix.indices[off], indptr.astype(matrix.indptr.dtype)
     return sp.csr_array(parts, shape=matrix.shape)
-
-
-def between(argument: str, value: Any, low: float, high: float) -> None:
-    """Refuse what is no number above `low` and up to `high`.
-
-    Examples
-    --------
-    >>> between("strength", 0.5, 0.0, 1.0)
-    """
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not real or not low < value <= high:
-        raise InputError(argument, f"got {shown(value)}", f"use a number above {low:g}, up to {high:g}")

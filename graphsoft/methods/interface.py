@@ -14,7 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph
 from graphsoft.memberships import entropies, likeliest
 
-__all__ = ["Clustering", "Method", "Progress", "Sample", "takes_pairs"]
+__all__ = ["Clustering", "Method", "Progress", "Sample", "ended", "takes_pairs"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -85,7 +85,9 @@ class Clustering:
     memberships : csr_array of shape (n, m)
         ``p(cluster | point)``; every row sums to one.
     trace : tuple of float
-        What the method minimizes, as it fell; one entry or none for methods that do not show their steps.
+        What the method minimizes, as it fell; one entry or none for methods that do not show their steps. It
+        does not rise, but for what relation factorization with adaptive support pays when it drops small
+        shares, and for rounding in scikit-learn's mixtures.
     status : str
         What happened, in words; it says so if more work would help.
     sweeps : int
@@ -138,6 +140,19 @@ class Method(Protocol):
 
         A graph has at least one edge. Its isolated nodes have been left out, where enough others remain.
         """
+
+
+def ended(sweeps: int, converged: bool, still: str = "") -> str:
+    """Say how an iteration ended, and what to do if it could have gone on.
+
+    Examples
+    --------
+    >>> ended(9, True), ended(300, False, "still falling")
+    ('converged after 9 sweeps', 'stopped at 300 sweeps, still falling: raise max_sweeps')
+    """
+    if converged:
+        return f"converged after {sweeps} sweeps"
+    return f"stopped at {sweeps} sweeps{', ' if still else ''}{still}: raise max_sweeps"
 
 
 def takes_pairs(method: Method) -> bool:

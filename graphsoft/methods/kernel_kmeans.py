@@ -12,7 +12,7 @@ from graphsoft.coarsening import LOAD, coarsen, inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
 from graphsoft.memberships import one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["KernelKMeans"]
@@ -77,9 +77,7 @@ class KernelKMeans:
                     break
         status = f"converged after {len(trace) - 1} sweeps on {len(scales)} scales"
         if moved:
-            status = (
-                f"stopped at {self.max_sweeps} sweeps, {moved} points moved in the last: raise max_sweeps"
-            )
+            status = ended(self.max_sweeps, False, f"{moved} points moved in the last")
         return Clustering(one_cluster_each(labels, count), tuple(trace), status, len(trace) - 1)
 
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from graphsoft.checks import integer
 from graphsoft.memberships import membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.rows import ending, few_different, fit, moved, seed
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.rows import few_different, fit, moved, seed
 from graphsoft.points import Points
 
 __all__ = ["KMeans", "SphericalKMeans"]
@@ -66,7 +66,7 @@ class KMeans:
         fit(model, rows)
         spread, sweeps = _spread(rows), int(model.n_iter_)
         share = float(model.inertia_) / spread if spread > 0 else 0.0
-        status = f"best of {self.starts} starts {ending(sweeps, self.max_sweeps)}"
+        status = f"best of {self.starts} starts {ended(sweeps, sweeps < self.max_sweeps)}"
         return Clustering(one_cluster_each(model.labels_, count), (share,), status, sweeps)
 
 
@@ -122,9 +122,9 @@ class SphericalKMeans:
             found.append(_from_start(rows, _seeds(rows, count, random), self.max_sweeps))
             if progress is not None:
                 progress("spherical k-means", start + 1, self.starts)
-        best = min(found, key=lambda ended: ended.trace[-1])
+        best = min(found, key=lambda run: run.trace[-1])
         weights[directed, best.labels] = 1.0
-        status = f"best of {self.starts} starts {ending(best.sweeps, self.max_sweeps + best.settled)}"
+        status = f"best of {self.starts} starts {ended(best.sweeps, best.settled)}"
         return Clustering(membership_rows(weights), best.trace, status, best.sweeps)
 
 

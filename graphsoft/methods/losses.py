@@ -38,8 +38,8 @@ from graphsoft.coarsening import LOAD, grouped
 from graphsoft.graph import Graph
 from graphsoft.kernels.losses import stored_pairs, zero_pairs
 from graphsoft.memberships import membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress
-from graphsoft.methods.products import times
+from graphsoft.methods.interface import Clustering, Progress, ended
+from graphsoft.methods.products import gram, times
 from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
 
 __all__ = ["Look", "first_factor", "loss_of", "refined"]
@@ -109,12 +109,12 @@ def loss_of(graph: Graph, count: int, beta: float) -> Loss:
 
 
 def _squared_distance(weights: sp.csr_array) -> Loss:
-    of_weights = float(weights.data @ weights.data)
+    of_weights = float(np.square(weights.data).sum())
 
     def look(factor: Array) -> Look:
-        pull, gram = times(weights, factor), factor.T @ factor
-        value = of_weights - 2.0 * float(np.vdot(factor, pull)) + float(np.vdot(gram, gram))
-        return Look(0.5 * value, pull, factor @ gram)
+        pull, inner = times(weights, factor), gram(factor)
+        value = of_weights - 2.0 * float(np.sum(factor * pull)) + float(np.square(inner).sum())
+        return Look(0.5 * value, pull, factor @ inner)
 
     return look
 
@@ -186,7 +186,9 @@ def first_factor(graph: Graph, memberships: Array) -> Array:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    bipartite = graph.degrees[:, None] / graph.adjacency.data.max() * memberships
+    degrees = graph.degrees / graph.adjacency.data.max()
+    degrees[graph.degrees > 0] = np.maximum(degrees[graph.degrees > 0], LIGHTEST)
+    bipartite = degrees[:, None] * memberships
     mass = bipartite.sum(axis=0)
     return np.asarray(bipartite / np.sqrt(np.where(mass > 0, mass, 1.0)))
 
@@ -235,12 +237,13 @@ def _minimized(
         if gain > 0:  # else it is rounding
             factor, at = stepped, after
             trace.append(at.value)
-        if gain <= max(SMALLEST_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
-            status = f"converged after {len(trace) - 1} sweeps"
+        # not the other way round: where the objective is too large for float64 there is nothing to compare
+        if not gain > max(SMALLEST_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
+            status = ended(len(trace) - 1, True)
         if progress is not None:
             progress("factorizing", len(trace) - 1, most)
     if not status:
-        status = f"stopped at {most} sweeps" + (_still(trace) if most else ": raise max_sweeps")
+        status = ended(most, False, _still(trace) if most else "")
     return factor, tuple(trace), status
 
 
@@ -254,4 +257,4 @@ def _growth(at: Look) -> Array:
 
 def _still(trace: list[float]) -> str:
     part = (trace[-2] - trace[-1]) / trace[-1]
-    return f", still falling by {part:.1g} of its value a sweep: raise max_sweeps"
+    return f"still falling by {part:.1g} of its value a sweep"

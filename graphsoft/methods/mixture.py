@@ -10,8 +10,8 @@ import numpy as np
 from graphsoft.checks import integer
 from graphsoft.errors import InputError
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.rows import dense_rows, ending, few_different, fit, seed
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.rows import dense_rows, few_different, fit, seed
 
 __all__ = ["GaussianMixture"]
 
@@ -86,7 +86,7 @@ class GaussianMixture:
         shares = membership_rows(model.predict_proba(rows), LEAST / count)
         bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last
         sweeps = int(model.n_iter_)
-        status = ending(sweeps, sweeps + model.converged_)
+        status = ended(sweeps, bool(model.converged_))
         return Clustering(shares, tuple(-float(bound) for bound in bounds), status, sweeps)
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer
-from graphsoft.errors import InputError, shown
+from graphsoft.checks import choice, integer, number
 from graphsoft.graph import Graph
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.products import STARTS, start_shares, times
-from graphsoft.methods.rows import ending, few_different, fit, non_negative
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.products import STARTS, gram, start_shares, times
+from graphsoft.methods.rows import few_different, fit, non_negative, one_thread
 
 __all__ = ["GNMF", "NMF"]
 
@@ -59,7 +58,7 @@ class NMF:
     max_sweeps: int = 1000
 
     def __post_init__(self) -> None:
-        not_negative("penalty", self.penalty)
+        number("penalty", self.penalty, least=0)
         for argument in ("starts", "max_sweeps"):
             integer(argument, getattr(self, argument), 1)
 
@@ -81,7 +80,7 @@ class NMF:
             if progress is not None:
                 progress("non-negative factorization", start + 1, self.starts)
         best = min(found, key=lambda factors: factors.loss)
-        status = f"best of {self.starts} starts {ending(best.sweeps, self.max_sweeps)}"
+        status = f"best of {self.starts} starts {ended(best.sweeps, best.sweeps < self.max_sweeps)}"
         return Clustering(_memberships(best.coordinates), (best.loss,), status, best.sweeps)
 
     def _factors(self, rows: Any, count: int, random: np.random.Generator) -> _Factors:
@@ -137,7 +136,7 @@ class GNMF:
     max_sweeps: int = 500
 
     def __post_init__(self) -> None:
-        not_negative("smoothness", self.smoothness)
+        number("smoothness", self.smoothness, least=0)
         choice("start", self.start, STARTS)
         integer("max_sweeps", self.max_sweeps, 1)
 
@@ -153,7 +152,11 @@ class GNMF:
         few = few_different(rows, "euclidean", count)
         if few is not None:
             return few
-        state = _Smooth(rows, graph, self.smoothness, start_shares(graph, count, self.start, random))
+        shares = start_shares(graph, count, self.start, random)
+        with one_thread():
+            return self._updated(_Smooth(rows, graph, self.smoothness, shares), progress)
+
+    def _updated(self, state: _Smooth, progress: Progress | None) -> Clustering:
         trace = [state.loss()]
         for sweep in range(self.max_sweeps):
             state.update_coordinates()
@@ -164,12 +167,8 @@ class GNMF:
             if trace[-2] - trace[-1] < LEAST_GAIN:
                 break
         fall = trace[-2] - trace[-1]
-        ended = f"converged after {len(trace) - 1} sweeps"
-        if fall >= LEAST_GAIN:
-            ended = (
-                f"stopped at {self.max_sweeps} sweeps, still falling by {fall:.1g} a sweep: raise max_sweeps"
-            )
-        return Clustering(_memberships(state.V), tuple(trace), ended, len(trace) - 1)
+        status = ended(len(trace) - 1, fall < LEAST_GAIN, f"still falling by {fall:.1g} a sweep")
+        return Clustering(_memberships(state.V), tuple(trace), status, len(trace) - 1)
 
 
 class _Smooth:
@@ -186,7 +185,7 @@ class _Smooth:
         self.V, self.U = shares, _product(self.X_T, shares)
         self._settle()
         fitted = float(np.sum(self.XU * self.V))
-        model = float(np.sum((self.V.T @ self.V) * (self.U.T @ self.U)))
+        model = float(np.sum(gram(self.V) * gram(self.U)))
         self.V *= fitted / model
         self._settle()
 
@@ -204,21 +203,21 @@ class _Smooth:
     def update_coordinates(self) -> None:
         """Update V; the loss does not rise."""
         grown = self.XU + self.smoothness * self.WV
-        self.V = _multiplied(self.V, grown, self.V @ (self.U.T @ self.U) + self.smoothness * self.DV)
+        self.V = _multiplied(self.V, grown, self.V @ gram(self.U) + self.smoothness * self.DV)
         self.WV = times(self.adjacency, self.V) * self.weight
         self.DV = self.degrees[:, None] * self.V
         self.rough = np.maximum(np.sum(self.V * (self.DV - self.WV), axis=0), 0.0)
 
     def update_basis(self) -> None:
         """Update U, of which longer columns count more in the second term; the loss does not rise."""
-        gram = self.V.T @ self.V + self.smoothness * np.diag(self.rough)
-        self.U = _multiplied(self.U, _product(self.X_T, self.V), self.U @ gram)
+        inner = gram(self.V) + self.smoothness * np.diag(self.rough)
+        self.U = _multiplied(self.U, _product(self.X_T, self.V), self.U @ inner)
         self._settle()
 
     def loss(self) -> float:
         """``||X - V U^T||² / n`` and the second term."""
         points = len(self.V)
-        error = points - 2.0 * np.sum(self.XU * self.V) + np.sum((self.V.T @ self.V) * (self.U.T @ self.U))
+        error = points - 2.0 * np.sum(self.XU * self.V) + np.sum(gram(self.V) * gram(self.U))
         return float(max(error, 0.0) + self.smoothness * self.rough.sum()) / points
 
 
@@ -230,20 +229,6 @@ class _Factors:
     basis: Array
     loss: float
     sweeps: int
-
-
-def not_negative(argument: str, value: Any) -> float:
-    """Return `value` as a float if it is a finite number of at least 0.
-
-    Examples
-    --------
-    >>> not_negative("penalty", 1)
-    1.0
-    """
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if real and 0 <= value < np.inf:
-        return float(value)
-    raise InputError(argument, f"got {shown(value)}", "use a number of at least 0")
 
 
 def _memberships(coordinates: Array) -> sp.csr_array:

@@ -10,16 +10,18 @@ import scipy.sparse as sp
 from graphsoft.checks import choice
 from graphsoft.coarsening import LOAD, grouped
 from graphsoft.graph import Graph
+from graphsoft.kernels import baum_eagon
 from graphsoft.kernels.products import times_dense
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
 
-__all__ = ["STARTS", "start_shares", "times"]
+__all__ = ["STARTS", "gram", "start_shares", "times"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 STARTS = ("contraction", "random")
 # What each point gives to all clusters alike at the start, for a share of exactly zero may stay there.
 SPREAD = 0.1
+ROWS = 1 << 13
 
 
 def times(matrix: sp.csr_array, dense: Array) -> Array:
@@ -40,6 +42,25 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     for _ in map_pieces(piece, pieces_by_load(matrix.indptr, max(1, 4 * LOAD // dense.shape[1]))):
         pass
     return result
+
+
+def gram(dense: Array) -> Array:
+    """Compute ``S^T S``, in pieces that do not depend on the number of threads, as those of BLAS would.
+
+    Examples
+    --------
+    >>> gram(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    array([[1., 2.],
+           [2., 5.]])
+    """
+    count = dense.shape[1]
+
+    def piece(start: int, stop: int) -> Array:
+        part = np.empty((count, count))
+        baum_eagon.gram(dense, start, stop, part)
+        return part
+
+    return sum(map_blocks(piece, len(dense), ROWS), np.zeros((count, count)))
 
 
 def start_shares(graph: Graph, count: int, start: str, random: np.random.Generator) -> Array:

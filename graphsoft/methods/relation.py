@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.checks import choice, integer
 from graphsoft.coarsening import LOAD, coarsen, grouped, inverse_or_zero, joined, strays
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
@@ -38,6 +39,8 @@ LEAST_POLISHED = 3e-3
 UNEXPLAINED = 1e-3
 # Losses by their beta.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
+# A divergence is divided by its beta, and must stay within what float64 holds.
+LEAST_BETA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class Relation:
     Parameters
     ----------
     loss : {"kullback-leibler", "frobenius"} or float
-        How far the model is from the weights. A number is the beta of a beta-divergence, above 0 and at most
-        2: 1 is Kullback-Leibler, and 2 is Frobenius, half the squared distance. The larger it is, the more
+        How far the model is from the weights. A number is the beta of a beta-divergence, from 1e-6 to 2: 1
+        is Kullback-Leibler, and 2 is Frobenius, half the squared distance. The larger it is, the more
         the heaviest edges count.
     support : {"adaptive", "dense"}
         ``adaptive`` keeps for every node the clusters it may belong to, in time and memory that do not depend
@@ -97,14 +100,11 @@ class Relation:
 
     def __post_init__(self) -> None:
         if not self._has_loss():
-            remedy = "use 'kullback-leibler', 'frobenius', or a number above 0 and at most 2"
+            remedy = "use 'kullback-leibler', 'frobenius', or a number from 1e-6 to 2"
             raise InputError("loss", f"got {shown(self.loss)}", remedy)
-        if self.support not in ("adaptive", "dense"):
-            raise InputError("support", f"got {self.support!r}", "use 'adaptive' or 'dense'")
+        choice("support", self.support, ("adaptive", "dense"))
         for argument in ("rounds", "sweeps", "max_sweeps"):
-            value = getattr(self, argument)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-                raise InputError(argument, f"got {value!r}", "use a whole number of at least 0")
+            integer(argument, getattr(self, argument), 0)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the graph only."""
@@ -140,7 +140,8 @@ class Relation:
         if isinstance(self.loss, str):
             return self.loss in NAMED_LOSSES
         number = isinstance(self.loss, int | float | np.integer | np.floating)
-        return number and not isinstance(self.loss, bool) and 0 < self.loss <= NAMED_LOSSES["frobenius"]
+        real = number and not isinstance(self.loss, bool)
+        return real and LEAST_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
     def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering
 from graphsoft.points import Points, first_copies
 
-__all__ = ["dense_rows", "ending", "few_different", "fit", "moved", "non_negative", "seed"]
+__all__ = ["dense_rows", "few_different", "fit", "moved", "non_negative", "one_thread", "seed"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -101,10 +103,28 @@ def seed(random: np.random.Generator) -> int:
     return int(random.integers(2**31))
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold OpenMP and BLAS to one thread: their loops add up in an order that depends on threads.
+
+    On a busy machine, BLAS's threads also wait for each other longer than they work.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     float(np.ones(3) @ np.ones(3))
+    3.0
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 def fit(model: Any, rows: Any, **start: Any) -> Any:
     """Let a model of scikit-learn fit and tell its coordinates of the rows, on one thread and in silence.
 
-    Its OpenMP loops add up in the order in which threads finish; what it warns of goes into a status instead.
+    What it warns of goes into a status instead.
 
     Examples
     --------
@@ -113,24 +133,10 @@ def fit(model: Any, rows: Any, **start: Any) -> Any:
     (1, 2)
     """
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit_transform(rows, **start) if start else model.fit(rows)
-
-
-def ending(sweeps: int, most: int) -> str:
-    """Say how an iteration of scikit-learn ended.
-
-    Examples
-    --------
-    >>> ending(9, 300), ending(300, 300)
-    ('converged after 9 sweeps', 'stopped at 300 sweeps: raise max_sweeps')
-    """
-    if sweeps < most:
-        return f"converged after {sweeps} sweeps"
-    return f"stopped at {sweeps} sweeps: raise max_sweeps"
 
 
 def _below_one(values: Any) -> Any:

@@ -12,8 +12,8 @@ from graphsoft.coarsening import LOAD, inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.parallel import map_pieces, pieces_by_load
 
 __all__ = ["SymNMF"]
@@ -78,11 +78,7 @@ class SymNMF:
             if trace[-2] - trace[-1] < LEAST_GAIN:
                 break
         fall = trace[-2] - trace[-1]
-        status = f"converged after {len(trace) - 1} sweeps"
-        if fall >= LEAST_GAIN:
-            status = (
-                f"stopped at {self.max_sweeps} sweeps, still falling by {fall:.1g} a sweep: raise max_sweeps"
-            )
+        status = ended(len(trace) - 1, fall < LEAST_GAIN, f"still falling by {fall:.1g} a sweep")
         return Clustering(membership_rows(factor, LEAST / count), tuple(trace), status, len(trace) - 1)
 
 
@@ -90,8 +86,7 @@ def _begin(graph: Graph, scale: Array, shares: Array) -> Array:
     """Make ``D^1/2 S`` with columns of length one, times the number that brings ``H H^T`` nearest to A."""
     factor = np.sqrt(graph.degrees)[:, None] * shares
     factor /= np.sqrt(np.square(factor).sum(axis=0))
-    gram = factor.T @ factor
-    factor *= np.sqrt(_alike(graph, scale, factor) / np.square(gram).sum())
+    factor *= np.sqrt(_alike(graph, scale, factor) / np.square(gram(factor)).sum())
     return np.ascontiguousarray(factor)
 
 
@@ -114,12 +109,11 @@ def _alike(graph: Graph, scale: Array, factor: Array) -> float:
 
 
 def _loss(graph: Graph, scale: Array, factor: Array, square: float) -> float:
-    gram = factor.T @ factor
-    return (square - 2.0 * _alike(graph, scale, factor) + float(np.square(gram).sum())) / square
+    return (square - 2.0 * _alike(graph, scale, factor) + float(np.square(gram(factor)).sum())) / square
 
 
 def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
     """Set every entry once; row after row, for each looks at those before it."""
-    adjacency, gram = graph.adjacency, factor.T @ factor
+    adjacency, inner = graph.adjacency, gram(factor)
     for start, stop in pieces_by_load(adjacency.indptr, LOAD):
-        descend(adjacency.indptr, adjacency.indices, adjacency.data, scale, gram, start, stop, factor)
+        descend(adjacency.indptr, adjacency.indices, adjacency.data, scale, inner, start, stop, factor)

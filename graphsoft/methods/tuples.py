@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import callback, choice, generator, integer
+from graphsoft.checks import callback, choice, generator, integer, number
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.memberships import rows_to_one
-from graphsoft.methods.completely_positive import UNSTORED, Target, between, factorized
+from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
 from graphsoft.methods.interface import Clustering, Progress
 from graphsoft.methods.products import STARTS, start_shares
 
@@ -76,13 +76,16 @@ def cluster_tuples(
     count = named if points is None else integer("points", points, 1)
     if count < named:
         raise InputError("tuples", f"name point {named - 1} of {count} points", "number the points from 0")
+    if count > np.iinfo(np.int32).max:
+        argument = "tuples" if points is None else "points"
+        raise InputError(argument, f"asks for {shown(count)} points", "number them from 0, without gaps")
     if k > count:
         raise InputError("k", f"got {k} clusters for {count} points", f"use at most {count}")
     weights = _weights(affinity, len(rows))
     choice("unstored", unstored, UNSTORED)
     choice("start", start, STARTS)
     integer("max_sweeps", max_sweeps, 1)
-    between("tolerance", tolerance, 0.0, 1.0)
+    number("tolerance", tolerance, above=0, most=1)
     callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(0)
     held, inverse = np.unique(rows, return_inverse=True)
@@ -123,7 +126,7 @@ def _weights(affinity: Any, count: int) -> Array:
         return np.ones(count)
     try:
         weights = np.array(affinity, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("affinity", f"got {shown(affinity)}", remedy) from None
     good = weights.shape == (count,) and np.isfinite(weights).all() and (weights >= 0).all()
     if not good or not weights.max() > 0:
