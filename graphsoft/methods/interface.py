@@ -86,8 +86,8 @@ class Clustering:
         ``p(cluster | point)``; every row sums to one.
     trace : tuple of float
         What the method minimizes, as it fell; one entry or none for methods that do not show their steps. It
-        does not rise, but for what relation factorization with adaptive support pays when it drops small
-        shares, and for rounding in scikit-learn's mixtures.
+        does not rise, but for what relation factorization with adaptive support pays for small shares that it
+        drops and for edges whose ends share no cluster, and for rounding in scikit-learn's mixtures.
     status : str
         What happened, in words; it says so if more work would help.
     sweeps : int
