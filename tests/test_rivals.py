@@ -1,5 +1,7 @@
 """The papers' rivals that look at features: k-means, mixtures, factorizations and linkage."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -365,3 +367,9 @@ def test_bad_settings_are_refused(settings, argument):
 def test_rows_of_the_table():
     assert METHODS["ward"] == Linkage("ward")
     assert METHODS["nmf"].penalty == 0 < METHODS["regularized-nmf"].penalty
+
+
+@pytest.mark.parametrize("settings", [NMF(penalty=Fraction(1, 2)), GNMF(smoothness=Fraction(1, 2))])
+def test_fractions_are_numbers(settings):
+    found = graphsoft.cluster(np.abs(cloud(30)) + 1, 3, method=settings)
+    np.testing.assert_allclose(found.memberships.sum(axis=1), 1)

@@ -7,6 +7,7 @@ to merged nodes what the Laplacian of the graph does to vectors that are constan
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -238,9 +239,11 @@ def _krylov(
 
     operator = LinearOperator((count, count), matvec=product, dtype=np.float64)
     start = walk.without_known(random.normal(size=count))
-    values, vectors = eigsh(
-        operator, wanted, which="LA", v0=start, tol=LANCZOS_TOLERANCE, maxiter=LANCZOS_RESTARTS
-    )
+    options = {"v0": start, "tol": LANCZOS_TOLERANCE, "maxiter": LANCZOS_RESTARTS}
+    if "rng" in inspect.signature(eigsh).parameters:
+        # where it starts anew it draws; before SciPy 1.17 from a state that outlives the call
+        options["rng"] = random
+    values, vectors = eigsh(operator, wanted, which="LA", **options)
     return vectors, values
 
 

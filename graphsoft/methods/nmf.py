@@ -88,7 +88,7 @@ class NMF:
 
         cells, features = rows.shape[0] * rows.shape[1], rows.shape[1]
         model = Factorization(
-            count, init="custom", tol=TOLERANCE, max_iter=self.max_sweeps, alpha_W=self.penalty
+            count, init="custom", tol=TOLERANCE, max_iter=self.max_sweeps, alpha_W=float(self.penalty)
         )
         # all rows of V begin alike, so that identical points end alike
         level = np.sqrt(rows.mean() / count)
@@ -96,7 +96,7 @@ class NMF:
         coordinates = fit(model, rows, W=np.full((rows.shape[0], count), level), H=basis)
         basis = model.components_.T
         loss = model.reconstruction_err_**2 / cells
-        loss += self.penalty * (
+        loss += float(self.penalty) * (
             np.square(coordinates).sum() / len(coordinates) + np.square(basis).sum() / features
         )
         return _Factors(coordinates, basis, float(loss), int(model.n_iter_))
@@ -154,7 +154,7 @@ class GNMF:
             return few
         shares = start_shares(graph, count, self.start, random)
         with one_thread():
-            return self._updated(_Smooth(rows, graph, self.smoothness, shares), progress)
+            return self._updated(_Smooth(rows, graph, float(self.smoothness), shares), progress)
 
     def _updated(self, state: _Smooth, progress: Progress | None) -> Clustering:
         trace = [state.loss()]
