@@ -55,7 +55,9 @@ def cluster(
         How points become a graph, for methods that look at one; see :func:`graphsoft.knn_graph` and
         :func:`graphsoft.as_graph`.
     must_link, cannot_link : iterable of pairs, optional
-        Points that belong to one cluster, and points that do not: rows, or the names of a graph's nodes.
+        Points that belong to one cluster, and points that do not: rows, or the names of a graph's nodes. They
+        raise or lower weights and do not bind: few pairs against many edges may change nothing. The status
+        tells how many came out as they are known.
     known : mapping or sequence of int, optional
         Labels of some points: ``{point: label}``, or one for each point, -1 where it is unknown. They say who
         belongs together, not which column of the memberships is whose.
@@ -91,13 +93,13 @@ def cluster(
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     reads = settings.reads(len(given), isinstance(given, Features))
     if "features" in reads and isinstance(given, Graph):
-        problem = f"{type(settings).__name__} looks at features, and X is a graph"
-        raise InputError("method", problem, "pass points with features, or use a method for graphs")
+        problem = f"{_called(method)} looks at features, and X is a graph"
+        raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
     names = given.nodes if isinstance(given, Graph) else range(len(given))
     side = side_information(names, must_link, cannot_link, known)
     if side is not None and "graph" not in reads and not takes_pairs(settings):
-        problem = f"{type(settings).__name__} looks at features, and has no place for known pairs"
-        raise InputError("method", problem, "use a method for graphs")
+        problem = f"{_called(method)} looks at features, and has no place for known pairs"
+        raise InputError("method", problem, "use one for graphs, as 'relation' or 'cp'")
     if isinstance(given, Graph):
         sample = Sample(given, None, side)
     elif "graph" in reads:
@@ -107,7 +109,19 @@ def cluster(
         sample = Sample(None, given, side)
     found = find(sample, k, settings, random or np.random.default_rng(SEED), progress)
     frozen_rows(found.memberships)
-    return found
+    return found if side is None else replace(found, status=f"{found.status}; {_kept(side, found.labels)}")
+
+
+def _called(method: Any) -> str:
+    return method if isinstance(method, str) else type(method).__name__
+
+
+def _kept(side: sp.csr_array, labels: Array) -> str:
+    """Say how many of the known pairs came out as they are known."""
+    pairs = sp.triu(side).tocoo()
+    one, two = (labels[ends] for ends in pairs.coords)
+    right = np.count_nonzero((one == two) == (pairs.data > 0))
+    return f"{right} of {pairs.nnz} known pairs kept"
 
 
 def find(

@@ -138,6 +138,7 @@ class _Run:
     sweeps: int
     trace: tuple[float, ...]
     seconds: float
+    likely: bool = True
 
 
 def _by_likelihood(
@@ -180,7 +181,7 @@ def _climb_published(
         else:
             graph = _one_step_further(found.memberships, below.graph)
         trace = tuple(-value for value in found.trace) if likely else found.trace
-        run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began)
+        run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began, likely)
         levels.append(_Fitted(chained, graph, None, run))
         below = Sample(graph, _mean_features(sample.given_features, chained))
     return levels
@@ -264,7 +265,8 @@ def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
 def _report(graph: Graph, fitted: _Fitted) -> LevelReport:
     run, fit = fitted.run, assess(graph, fitted.memberships)
     count = fitted.memberships.shape[1]
-    return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, fit.gap, run.status, run.seconds)
+    gap = fit.gap if run.likely else None
+    return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, gap, run.status, run.seconds)
 
 
 def _level(graph: Graph, fitted: _Fitted) -> Level:
@@ -293,7 +295,7 @@ def _refuse_feature_methods(methods: list[Method], points: list[int]) -> None:
     for method, count in zip(methods, points, strict=False):
         if "features" in method.reads(count, featured=False):
             problem = f"{type(method).__name__} looks at features, and X is a graph"
-            raise InputError("method", problem, "pass points with features, or use a method for graphs")
+            raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
 
 
 def _falling_sizes(levels: Any, points: int | None) -> list[int]:

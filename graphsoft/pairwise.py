@@ -29,7 +29,7 @@ def pairwise_graph(
     metric: str = "euclidean",
     weights: str = "relative",
     *,
-    neighbours: int = 10,
+    n_neighbors: int = 10,
     sigma: float | None = None,
 ) -> Graph:
     """Join all points to all others: n (n - 1) weights, so for few points only.
@@ -44,7 +44,7 @@ def pairwise_graph(
         With d the distance of i and j, and s the distance of a point to its n-th neighbour:
         ``relative`` exp(-d / sqrt(s_i s_j)), ``local-scaling`` exp(-d² / (s_i s_j)), ``gaussian``
         exp(-d² / (2 σ²)).
-    neighbours : int
+    n_neighbors : int
         The n in s.
     sigma : float, optional
         The σ of ``gaussian``; the median of s without it.
@@ -59,7 +59,7 @@ def pairwise_graph(
     >>> graph.adjacency.toarray().round(3).tolist()
     [[0.0, 0.607, 0.011], [0.607, 0.0, 0.135], [0.011, 0.135, 0.0]]
     """
-    integer("neighbours", neighbours, 1)
+    integer("n_neighbors", n_neighbors, 1)
     check_options(1, metric, "relative", "union", None)
     choice("weights", weights, PAIR_WEIGHTS)
     if sigma is not None:
@@ -70,7 +70,7 @@ def pairwise_graph(
     if len(features) > MOST_POINTS:
         problem = f"has {len(features)} points, and all pairs of them would be stored"
         raise InputError("X", problem, f"pass at most {MOST_POINTS}, or use graphsoft.knn_graph")
-    return all_pairs(features, weights, neighbours, sigma)
+    return all_pairs(features, weights, n_neighbors, sigma)
 
 
 def all_pairs(features: Features, weights: str, neighbours: int, sigma: float | None = None) -> Graph:

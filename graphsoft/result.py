@@ -77,10 +77,10 @@ class LevelReport:
         other than relation factorization what they minimize, see `Clustering.trace`.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
-    kkt_gap : float
+    kkt_gap : float or None
         The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
         level alone. It is that of the worst point: large where an edge's ends share no cluster, and not small
-        on a level that was refined for others.
+        on a level that was refined for others. None for methods other than relation factorization.
     status : str
         What happened, in words.
     seconds : float
@@ -90,7 +90,7 @@ class LevelReport:
     sweeps: int
     trace: tuple[float, ...]
     log_likelihood: float
-    kkt_gap: float
+    kkt_gap: float | None
     status: str
     seconds: float
 
@@ -123,7 +123,8 @@ class Report:
         lines += [f"note: {note}" for note in self.notes]
         lines += [
             f"{level.clusters} clusters: {level.status} in {level.seconds:.2f} s; log-likelihood "
-            f"{level.log_likelihood:.6g}, KKT gap {level.kkt_gap:.2g}"
+            f"{level.log_likelihood:.6g}"
+            + ("" if level.kkt_gap is None else f", KKT gap {level.kkt_gap:.2g}")
             for level in self.levels
         ]
         lines.append(", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items()))

@@ -203,6 +203,27 @@ def test_known_pairs_change_the_graph():
     assert sample.take(np.array([1, 2])).side.toarray().tolist() == [[0, 1], [1, 0]]
 
 
+def test_the_status_counts_the_pairs_that_were_kept():
+    graph = graph_of(ring_of_cliques(2, 5))
+    found = graphsoft.cluster(graph, 2, must_link=[(0, 1), (0, 9)], cannot_link=[(1, 8)])
+    assert found.status.endswith("; 2 of 3 known pairs kept")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("K_Means", "did you mean 'k-means'"),
+        ("gaussian mixture", "did you mean 'gaussian-mixture'"),
+        ("louvain!", r"use one of \['baum-eagon'"),
+        (Relation, r"make settings of it: Relation\(\)"),
+        (["relation"], "name one; graphsoft.hierarchy takes one for each level"),
+    ],
+)
+def test_a_wrong_method_is_helped(method, words):
+    with pytest.raises(InputError, match=f"method: got .*{words}"):
+        graphsoft.cluster(graph_of(ring_of_cliques()), 2, method=method)
+
+
 def test_more_clusters_than_points():
     with pytest.raises(InputError, match="k: got 4 clusters for 3 points"):
         graphsoft.cluster([[0.0], [1.0], [2.0]], 4)

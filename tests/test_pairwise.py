@@ -34,7 +34,7 @@ def slow(X, weights, neighbours, sigma=None):
     st.integers(1, 12),
 )
 def test_all_pairs_equal_the_slow_ones(X, weights, neighbours):
-    graph = pairwise_graph(X, weights=weights, neighbours=neighbours)
+    graph = pairwise_graph(X, weights=weights, n_neighbors=neighbours)
     np.testing.assert_allclose(graph.adjacency.toarray(), slow(X, weights, neighbours), rtol=1e-12)
     assert (graph.adjacency != graph.adjacency.T).nnz == 0
 
@@ -73,14 +73,14 @@ def test_extreme_features_give_weights(metric, weights):
     steps = np.abs(signs) * 10.0 ** np.linspace(-300, 300, 12)[:, None]
     for X in (signs * 1.7e308, steps):
         for neighbours in (1, 100):
-            found = pairwise_graph(X, metric, weights, neighbours=neighbours).adjacency.data
+            found = pairwise_graph(X, metric, weights, n_neighbors=neighbours).adjacency.data
             assert ((found > 0) & (found <= 1)).all()
 
 
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"neighbours": 0}, "neighbours: got 0"),
+        ({"n_neighbors": 0}, "n_neighbors: got 0"),
         ({"sigma": 0}, "sigma: got 0"),
         ({"sigma": "wide"}, "sigma: got 'wide'"),
         ({"sigma": True}, "sigma: got True"),

@@ -129,7 +129,7 @@ def print_iris(runs):
         "Gaussian on standardized columns": gaussian(standard),
         "cosine": unit_rows(X) @ unit_rows(X).T,
         "local scaling, 7 neighbours": dense(
-            graphsoft.pairwise_graph(X, weights="local-scaling", neighbours=7)
+            graphsoft.pairwise_graph(X, weights="local-scaling", n_neighbors=7)
         ),
         "10 nearest neighbours": dense(graphsoft.knn_graph(X, 10)),
         "Gaussian, class number as a column": gaussian(np.column_stack([X, y])),

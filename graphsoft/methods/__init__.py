@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from graphsoft.errors import InputError, shown
@@ -78,4 +79,13 @@ def method_named(method: Any, argument: str = "method") -> Method:
         return METHODS[method]
     if not isinstance(method, type) and all(hasattr(method, name) for name in ("reads", "cluster")):
         return method  # type: ignore[no-any-return]
-    raise InputError(argument, f"got {shown(method)}", f"use one of {sorted(METHODS)}, or its settings")
+    remedy = f"use one of {sorted(METHODS)}, or settings"
+    if isinstance(method, str):
+        plain = method.casefold().replace("_", "-").replace(" ", "-")
+        near = get_close_matches(plain, METHODS, n=1)
+        remedy = f"did you mean {near[0]!r}? Else {remedy}" if near else remedy
+    elif isinstance(method, type):
+        remedy = f"make settings of it: {method.__name__}()"
+    elif isinstance(method, list | tuple):
+        remedy = "name one; graphsoft.hierarchy takes one for each level"
+    raise InputError(argument, f"got {shown(method)}", remedy)
