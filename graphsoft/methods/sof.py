@@ -196,7 +196,7 @@ class _Problem:
             gradient, lost = np.empty_like(shares), np.empty(len(shares))
 
             def piece(start: int, stop: int) -> None:
-                # a small change of the best alpha changes nothing, so that the gradient is that of a fixed one
+                # the gradient is that of a fixed alpha, for near the best one a change of it changes nothing
                 penalized_rows(
                     shares, product, overlap, alpha, unit, penalty, start, stop, gradient, lost
                 )  # fmt: skip
