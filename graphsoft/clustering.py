@@ -14,7 +14,8 @@ from graphsoft.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
 from graphsoft.memberships import frozen_rows, one_cluster_each, rows_to_one
-from graphsoft.methods import Clustering, Method, Relation, Sample, method_named, takes_pairs
+from graphsoft.methods import Clustering, Method, Sample, method_named, takes_pairs
+from graphsoft.methods.relation import by_likelihood
 from graphsoft.side import side_information
 
 __all__ = ["cluster", "find"]
@@ -53,7 +54,7 @@ def cluster(
         A key of ``graphsoft.methods.METHODS``, or settings such as ``graphsoft.methods.SoF(neighbours=10)``.
     n_neighbors, metric, weights, affinity
         How points become a graph, for methods that look at one; see :func:`graphsoft.knn_graph` and
-        :func:`graphsoft.as_graph`.
+        :func:`graphsoft.as_graph`. Of the methods for features alone, only linkage goes by the metric.
     must_link, cannot_link : iterable of pairs, optional
         Points that belong to one cluster, and points that do not: rows, or the names of a graph's nodes. They
         raise or lower weights and do not bind: few pairs against many edges may change nothing. The status
@@ -141,8 +142,7 @@ def find(
     if tied is None or tied.max() + 1 < count:
         return _beside_strays(sample, count, method, random, progress)
     sites = int(tied.max()) + 1
-    likely = isinstance(method, Relation) and method.likely
-    if likely:  # sums of weights mean the same to it
+    if by_likelihood(method):  # sums of weights mean the same to it
         merged = Sample(contracted(sample.graph, tied, sites))
         found = _beside_strays(merged, count, method, random, progress)
         return replace(found, memberships=found.memberships[tied])
@@ -173,7 +173,7 @@ def _spared(
 ) -> Clustering:
     """Answer where there is nothing to find."""
     graph = sample.given_graph
-    if isinstance(method, Relation) and method.likely:  # which can do all of this itself
+    if by_likelihood(method):  # which can do all of this itself
         return method.cluster(sample, count, random, progress)
     if count == 1:
         return Clustering(one_cluster_each(np.zeros(len(sample), dtype=int), 1), (), "all in one cluster")

@@ -17,7 +17,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
 from graphsoft.memberships import frozen, rows_to_one
 from graphsoft.methods import Method, Relation, Sample, method_named
-from graphsoft.methods.relation import assess, grouped_beside_strays, polish_level
+from graphsoft.methods.relation import assess, by_likelihood, grouped_beside_strays, polish_level
 from graphsoft.result import Hierarchy, Level, LevelReport, Report
 
 __all__ = ["hierarchy"]
@@ -101,7 +101,7 @@ def hierarchy(
         sample = Sample(joined_to_nearest(given, n_neighbors, weights, "union", random, progress), given)
     graph = sample.graph
     ready = time.perf_counter()
-    likely = [each for each in methods if isinstance(each, Relation) and each.likely]
+    likely = [each for each in methods if by_likelihood(each)]
     random = random or np.random.default_rng(SEED)
     if len(likely) == len(methods):
         fitted = _by_likelihood(graph, sizes, likely, polish, random, progress)
@@ -175,7 +175,7 @@ def _climb_published(
         if levels:
             levels[-1] = replace(levels[-1], parents=found.memberships)
         chained = found.memberships if chained is None else chained @ found.memberships
-        likely = isinstance(method, Relation) and method.likely
+        likely = by_likelihood(method)
         if likely:
             graph = _cluster_graph(found.memberships, below.graph.degrees)
         else:

@@ -13,11 +13,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["blocks", "map_blocks", "map_pieces", "pieces_by_load", "thread_count"]
+__all__ = ["blocks", "map_blocks", "map_pieces", "one_thread", "pieces_by_load", "thread_count"]
 
 Result = TypeVar("Result")
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -90,3 +91,21 @@ def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold OpenMP and BLAS to one thread: their loops add up in an order that depends on threads.
+
+    On a busy machine, BLAS's threads also wait for each other longer than they work.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     float(np.ones(3) @ np.ones(3))
+    3.0
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield

@@ -14,7 +14,7 @@ import graphsoft
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, losses
 from graphsoft.methods.losses import first_factor, loss_of, refined
-from graphsoft.methods.relation import assess
+from graphsoft.methods.relation import assess, by_likelihood
 
 betas = st.sampled_from([0.1, 0.5, 0.9, 1.0, 1.2, 1.5, 2.0])
 
@@ -293,9 +293,9 @@ def test_levels_of_other_losses():
 def test_names_and_numbers_mean_the_same_losses():
     assert METHODS["relation-frobenius"] == Relation(loss="frobenius")
     assert METHODS["relation-beta"].beta == 1.5
-    assert Relation(loss=1).likely
-    assert Relation().likely
-    assert not Relation(loss=2).likely
+    assert by_likelihood(Relation(loss=1))
+    assert by_likelihood(Relation())
+    assert not by_likelihood(Relation(loss=2))
     graph = graph_of(cloud_graph())
     for pair in (("kullback-leibler", 1.0), ("frobenius", np.float32(2))):
         one, two = (factorized(Relation(loss=loss), graph, 5) for loss in pair)

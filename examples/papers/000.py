@@ -18,6 +18,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
+from folder import folder
 
 import graphsoft
 from graphsoft import metrics
@@ -285,7 +286,7 @@ def print_image(output, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="not needed here")
+    parser.add_argument("--data", type=folder, help="not needed here")
     parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
     parser.add_argument("--quick", action="store_true", help="fewer starts and widths, a smaller image")
     given = parser.parse_args()

@@ -22,6 +22,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
+from folder import folder
 from scipy.optimize import isotonic_regression
 
 import graphsoft
@@ -236,7 +237,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="directory of the sets")
+    parser.add_argument("--data", type=folder, help="directory of the sets")
     parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the pictures go")
     parser.add_argument("--quick", action="store_true", help="fewer starts of k-means")
     arguments = parser.parse_args()

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from folder import folder
 from scipy.spatial.distance import cdist
 
 import graphsoft
@@ -178,7 +179,7 @@ def draw(W, y, k, title, file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder with usps.npz")
+    parser.add_argument("--data", type=folder, help="folder with usps.npz")
     parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
     parser.add_argument("--quick", action="store_true", help="three runs, and 300 digits")
     given = parser.parse_args()

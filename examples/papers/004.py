@@ -18,6 +18,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
+from folder import folder
 
 import graphsoft
 from graphsoft import metrics
@@ -234,6 +235,9 @@ def against_peers(folder, quick):
                 found.append(peer.fit_predict(sp.csr_matrix(graph.adjacency)))
         rows.append([(normalized_cut(graph, labels), metrics.adjusted_rand(y, labels)) for labels in found])
         print(f"{name:22}{k:>3}" + "".join(f"{f'{cut:.4f}  {rand:.3f}':>21}" for cut, rand in rows[-1]))
+    if not rows:
+        print("none of the sets is there, or small enough for --quick")
+        return
     means = np.mean(rows, axis=0)
     print(f"{'mean':25}" + "".join(f"{f'{cut:.4f}  {rand:.3f}':>21}" for cut, rand in means))
 
@@ -242,7 +246,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder of labelled sets")
+    parser.add_argument("--data", type=folder, help="folder of labelled sets")
     parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
     parser.add_argument("--quick", action="store_true", help="fewer graphs, small sets")
     options = parser.parse_args()

@@ -20,6 +20,7 @@ from graphsoft.coarsening import coarsen, inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.methods.interface import Progress
 from graphsoft.methods.products import times
+from graphsoft.parallel import one_thread
 
 __all__ = ["SOLVERS", "Eigenpairs", "leading_eigenvectors"]
 
@@ -109,10 +110,7 @@ def leading_eigenvectors(
         return _finished(walk, None, "components")
     if len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
         return _finished(walk, _dense(walk)[1][:, : walk.wanted], "dense")
-    from threadpoolctl import threadpool_limits
-
-    # the vectors are thin: BLAS gains little by threads, and would give other bits on another number of them
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         return _sparse(walk, solver, random, progress)
 
 

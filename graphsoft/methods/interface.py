@@ -142,7 +142,7 @@ class Method(Protocol):
         """
 
 
-def ended(sweeps: int, converged: bool, still: str = "") -> str:
+def ended(sweeps: int, converged: bool, still: str = "", called: str = "sweeps") -> str:
     """Say how an iteration ended, and what to do if it could have gone on.
 
     Examples
@@ -151,8 +151,8 @@ def ended(sweeps: int, converged: bool, still: str = "") -> str:
     ('converged after 9 sweeps', 'stopped at 300 sweeps, still falling: raise max_sweeps')
     """
     if converged:
-        return f"converged after {sweeps} sweeps"
-    return f"stopped at {sweeps} sweeps{', ' if still else ''}{still}: raise max_sweeps"
+        return f"converged after {sweeps} {called}"
+    return f"stopped at {sweeps} {called}{', ' if still else ''}{still}: raise max_{called}"
 
 
 def takes_pairs(method: Method) -> bool:

@@ -13,7 +13,8 @@ from graphsoft.graph import Graph
 from graphsoft.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.products import STARTS, gram, start_shares, times
-from graphsoft.methods.rows import few_different, fit, non_negative, one_thread
+from graphsoft.methods.rows import few_different, fit, non_negative
+from graphsoft.parallel import one_thread
 
 __all__ = ["GNMF", "NMF"]
 

@@ -8,7 +8,7 @@ looks at every cluster its neighbours hold and takes in those that would raise t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,11 +19,11 @@ from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep, gains, lift_gains, reach, reweight
 from graphsoft.memberships import one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.interface import Clustering, Method, Progress, Sample
 from graphsoft.methods.losses import refined
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Fit", "Relation", "assess", "grouped_beside_strays", "polish_level"]
+__all__ = ["Fit", "Relation", "assess", "by_likelihood", "grouped_beside_strays", "polish_level"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -120,7 +120,7 @@ class Relation:
         """
         graph, log = sample.graph, _Log(progress=progress)
         memberships = self._through_scales(graph, count, log)
-        if not self.likely and graph.adjacency.nnz:
+        if self.beta != 1 and graph.adjacency.nnz:
             found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
             return replace(found, sweeps=log.sweeps + found.sweeps)
         trace = tuple(-value for value in log.trace)
@@ -130,11 +130,6 @@ class Relation:
     def beta(self) -> float:
         """The loss as the beta of a beta-divergence."""
         return NAMED_LOSSES[self.loss] if isinstance(self.loss, str) else float(self.loss)
-
-    @property
-    def likely(self) -> bool:
-        """Whether it maximizes the likelihood, as polishing does."""
-        return self.beta == 1
 
     def _has_loss(self) -> bool:
         if isinstance(self.loss, str):
@@ -188,6 +183,11 @@ class _Gains:
 
     matrix: sp.csr_array
     log_likelihood: float
+
+
+def by_likelihood(method: Method) -> TypeGuard[Relation]:
+    """Tell whether a method maximizes the likelihood: it can do with any graph, and be polished."""
+    return isinstance(method, Relation) and method.beta == 1
 
 
 def polish_level(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,9 +11,10 @@ import scipy.sparse as sp
 from graphsoft.errors import InputError
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering
+from graphsoft.parallel import one_thread
 from graphsoft.points import Points, first_copies
 
-__all__ = ["dense_rows", "few_different", "fit", "moved", "non_negative", "one_thread", "seed"]
+__all__ = ["dense_rows", "few_different", "fit", "moved", "non_negative", "seed"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -101,24 +100,6 @@ def seed(random: np.random.Generator) -> int:
     1826701615
     """
     return int(random.integers(2**31))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold OpenMP and BLAS to one thread: their loops add up in an order that depends on threads.
-
-    On a busy machine, BLAS's threads also wait for each other longer than they work.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     float(np.ones(3) @ np.ones(3))
-    3.0
-    """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
 
 
 def fit(model: Any, rows: Any, **start: Any) -> Any:

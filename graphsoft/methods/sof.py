@@ -22,12 +22,11 @@ import scipy.sparse as sp
 from graphsoft.checks import choice, integer
 from graphsoft.coarsening import LOAD, inverse_or_zero
 from graphsoft.graph import Graph
-from graphsoft.kernels.baum_eagon import gram
 from graphsoft.kernels.sof import penalized_rows
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.lbfgs import descend
-from graphsoft.methods.products import STARTS, start_shares, times
+from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.pairwise import all_pairs
 from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
 
@@ -90,7 +89,7 @@ class SoF:
     pairs: str = "auto"
     chances: str = "relative"
     start: str = "contraction"
-    max_steps: int = 200
+    max_steps: int = 1000
     takes_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -114,10 +113,9 @@ class SoF:
         if self.pairs == "auto" and sample.given_graph is not None and _has_all_loops(sample.given_graph):
             whole = False  # what clusters have in common tells more than how far their mean points are apart
         pairs = all_pairs(sample.features, "relative", self.neighbours) if whole else sample.graph
-        graph = pairs if self.start == "random" else sample.graph
+        graph = pairs if self.start == "random" else sample.informed().graph
         largest = 1.0 if whole else float(pairs.adjacency.data.max())
         if sample.side is not None:
-            graph = _informed(graph, float(graph.adjacency.data.max()), sample.side)
             pairs, largest = _informed(pairs, largest, sample.side), 1.0
         shares = start_shares(graph, count, self.start, random)
         relative = self.chances == "relative"
@@ -137,10 +135,8 @@ class SoF:
             if error < trace[-1]:
                 best = proper
             trace.append(min(error, trace[-1]))
-        status = f"converged after {steps} steps in {STAGES} stages"
-        if not found.converged:
-            fall = found.fall * unit / problem.squares
-            status = f"stopped at {steps} steps, still falling by {fall:.1e} a step: raise max_steps"
+        still = f"still falling by {found.fall * unit / problem.squares:.1e} a step"
+        status = ended(steps, found.converged, still, "steps")
         return Clustering(membership_rows(best, LEAST), tuple(trace), status, steps)
 
 
@@ -168,7 +164,7 @@ class _Problem:
 
     def _fit(self, shares: Array) -> tuple[Array, Array, float, float]:
         """``P W``, ``W^T W``, alpha, and the squares that are left."""
-        product, overlap = times(self.chances, shares), _overlap(shares)
+        product, overlap = times(self.chances, shares), gram(shares)
         product += self.own[:, None] * shares
         both, size = float((shares * product).sum()), float((overlap * overlap).sum())
         alpha = both / size if self.fitted and size > 0 else 1.0
@@ -254,18 +250,6 @@ def _proper(shares: Array) -> Array:
     clipped[sums[:, 0] <= 0] = 1.0
     clipped /= clipped.sum(axis=1, keepdims=True)
     return clipped
-
-
-def _overlap(shares: Array) -> Array:
-    """Compute ``W^T W``, in pieces that do not depend on the number of threads."""
-    count = shares.shape[1]
-
-    def piece(start: int, stop: int) -> Array:
-        part = np.empty((count, count))
-        gram(shares, start, stop, part)
-        return part
-
-    return sum(map_blocks(piece, len(shares), ROWS), np.zeros((count, count)))
 
 
 def _counting(progress: Progress | None, before: int, planned: int) -> Callable[[int], None] | None:
