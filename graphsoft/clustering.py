@@ -71,7 +71,7 @@ def cluster(
     Returns
     -------
     Clustering
-        ``memberships, labels, entropy, trace, status``.
+        ``memberships, labels, entropy, trace, status, nodes``.
 
     Raises
     ------
@@ -110,7 +110,8 @@ def cluster(
         sample = Sample(None, given, side)
     found = find(sample, k, settings, random or np.random.default_rng(SEED), progress)
     frozen_rows(found.memberships)
-    return found if side is None else replace(found, status=f"{found.status}; {_kept(side, found.labels)}")
+    status = found.status if side is None else f"{found.status}; {_kept(side, found.labels)}"
+    return replace(found, status=status, nodes=names)
 
 
 def _called(method: Any) -> str:

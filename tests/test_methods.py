@@ -2,6 +2,7 @@
 
 import warnings
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -222,6 +223,11 @@ def test_the_status_counts_the_pairs_that_were_kept():
 def test_a_wrong_method_is_helped(method, words):
     with pytest.raises(InputError, match=f"method: got .*{words}"):
         graphsoft.cluster(graph_of(ring_of_cliques()), 2, method=method)
+
+
+def test_points_keep_their_names():
+    assert graphsoft.cluster(nx.path_graph(["a", "b", "c"]), 2).nodes == ("a", "b", "c")
+    assert list(graphsoft.cluster([[0.0], [1.0], [5.0]], 2, "k-means").nodes) == [0, 1, 2]
 
 
 def test_more_clusters_than_points():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -92,12 +92,15 @@ class Clustering:
         What happened, in words; it says so if more work would help.
     sweeps : int
         Steps taken, on all scales; 0 where that has no meaning.
+    nodes : sequence of n
+        The names of the points in row order: those of a networkx graph, else ``range(n)``.
     """
 
     memberships: sp.csr_array
     trace: tuple[float, ...]
     status: str
     sweeps: int = 0
+    nodes: Sequence[Any] = ()
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape

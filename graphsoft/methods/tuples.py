@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import factorial
 from typing import Any
 
@@ -159,11 +160,11 @@ def _listed(rows: Array, weights: Array, count: int) -> Target:
 def _among_all(found: Clustering, held: Array, count: int) -> Clustering:
     """Put the points of the tuples among all points; the rest belong to all clusters alike."""
     if len(held) == count:
-        return found
+        return replace(found, nodes=range(count))
     clusters = found.memberships.shape[1]
     alike = rows_to_one(sp.csr_array(np.ones((1, clusters))))
     place = np.full(count, len(held))
     place[held] = np.arange(len(held))
     memberships = sp.vstack([found.memberships, alike], format="csr")[place]
     status = f"{found.status}; {count - len(held)} points are in no tuple"
-    return Clustering(memberships, found.trace, status, found.sweeps)
+    return Clustering(memberships, found.trace, status, found.sweeps, range(count))
