@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphsoft.pairwise import pairwise_graph
     from graphsoft.result import Hierarchy, Level
     from graphsoft.tree import Node, Tree
+    from graphsoft.walks import multistep
 
 __all__ = [
     "Clustering",
@@ -37,6 +38,7 @@ __all__ = [
     "cluster",
     "hierarchy",
     "knn_graph",
+    "multistep",
     "pairwise_graph",
 ]
 
@@ -56,6 +58,7 @@ _HOME = {
     "cluster": "clustering",
     "hierarchy": "levels",
     "knn_graph": "graph",
+    "multistep": "walks",
     "pairwise_graph": "pairwise",
 }
 

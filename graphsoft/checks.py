@@ -49,8 +49,8 @@ def choice(argument: str, value: Any, allowed: Collection[str]) -> str:
     raise InputError(argument, f"got {shown(value)}", "use one of " + ", ".join(map(repr, allowed)))
 
 
-def integer(argument: str, value: Any, minimum: int) -> int:
-    """Return `value` as an int if it is a whole number (not a bool) and at least `minimum`.
+def integer(argument: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number (not a bool) from `minimum` to `maximum`.
 
     Examples
     --------
@@ -58,9 +58,10 @@ def integer(argument: str, value: Any, minimum: int) -> int:
     10
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if whole and int(value) >= minimum:
+    if whole and int(value) >= minimum and (maximum is None or int(value) <= maximum):
         return int(value)
-    raise InputError(argument, f"got {shown(value)}", f"use a whole number of at least {minimum}")
+    span = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    raise InputError(argument, f"got {shown(value)}", f"use a whole number {span}")
 
 
 def number(

@@ -277,7 +277,7 @@ def _level(graph: Graph, fitted: _Fitted) -> Level:
         if matrix is not None:
             for buffer in (matrix.data, matrix.indices, matrix.indptr):
                 buffer.flags.writeable = False
-    return Level(memberships, fitted.parents, frozen(mass), fitted.graph.adjacency)
+    return Level(memberships, fitted.parents, frozen(mass), fitted.graph.adjacency, graph.degrees)
 
 
 def _one_for_each_level(method: Any, levels: int) -> list[Method]:

@@ -15,6 +15,7 @@ from graphsoft.export import tree_to_json
 from graphsoft.graph import Graph
 from graphsoft.memberships import entropies, likeliest
 from graphsoft.tree import Tree, build_tree
+from graphsoft.walks import EquivalentAdjacency
 
 __all__ = ["Hierarchy", "Level", "LevelReport", "Report"]
 
@@ -40,12 +41,15 @@ class Level:
         polished level and for the finest, and from the clusters below to these with ``polish=False``. By
         any method but relation factorization it is ``S^T W S``, with W the graph that was clustered and S
         its memberships: a walk of one step more, for hard clusters would never be left otherwise.
+    degrees : ndarray of shape (n,)
+        Weight of the graph at each point.
     """
 
     memberships: sp.csr_array
     parents: sp.csr_array | None
     mass: Array
     graph: sp.csr_array
+    degrees: Array
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
@@ -60,6 +64,11 @@ class Level:
     def entropy(self) -> Array:
         """How torn every point is between clusters, in nats, float64 of shape (n,)."""
         return entropies(self.memberships)
+
+    @cached_property
+    def equivalent_adjacency(self) -> EquivalentAdjacency:
+        """How often a walk by way of this level's clusters goes from point to point, as an operator."""
+        return EquivalentAdjacency(self.memberships, self.degrees)
 
 
 @dataclass(frozen=True)
