@@ -15,10 +15,11 @@ from graphsoft.clustering import SEED, find
 from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
-from graphsoft.memberships import frozen, rows_to_one
+from graphsoft.memberships import rows_to_one
 from graphsoft.methods import Method, Relation, Sample, method_named
 from graphsoft.methods.relation import assess, by_likelihood, grouped_beside_strays, polish_level
-from graphsoft.result import Hierarchy, Level, LevelReport, Report
+from graphsoft.result import Hierarchy, Level, LevelReport, Report, Settings
+from graphsoft.walks import cluster_graph, edge_graph
 
 __all__ = ["hierarchy"]
 
@@ -117,7 +118,9 @@ def hierarchy(
         levels=tuple(reports),
         seconds={"graph": ready - began, "levels": done - ready},
     )
-    return Hierarchy(tuple(_level(graph, each) for each in fitted), graph, report)
+    found = tuple(Level.of(graph, each.memberships, each.parents, each.graph) for each in fitted)
+    settings = Settings(tuple(sizes), tuple(methods), bool(polish), n_neighbors, metric, weights)
+    return Hierarchy(found, graph, report, settings, sample.given_features)
 
 
 @dataclass(frozen=True)
@@ -177,9 +180,9 @@ def _climb_published(
         chained = found.memberships if chained is None else chained @ found.memberships
         likely = by_likelihood(method)
         if likely:
-            graph = _cluster_graph(found.memberships, below.graph.degrees)
+            graph = cluster_graph(found.memberships, below.graph.degrees)
         else:
-            graph = _one_step_further(found.memberships, below.graph)
+            graph = edge_graph(found.memberships, below.graph)
         trace = tuple(-value for value in found.trace) if likely else found.trace
         run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began, likely)
         levels.append(_Fitted(chained, graph, None, run))
@@ -206,14 +209,14 @@ def _climb_polished(
     for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
         at = memberships if upper is None else memberships @ upper
-        groups.append(grouped_beside_strays(_cluster_graph(at, graph.degrees), size, progress))
+        groups.append(grouped_beside_strays(cluster_graph(at, graph.degrees), size, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
         memberships, trace = polish_level(graph, memberships, upper, method.rounds, method.sweeps, progress)
         status = f"grouped and polished by {len(trace)} sweeps"
         runs.append(_Run(status, len(trace), trace, time.perf_counter() - began))
     levels = []
     for group, run in zip([*groups, None], runs, strict=True):
-        clusters = _cluster_graph(memberships, graph.degrees)
+        clusters = cluster_graph(memberships, graph.degrees)
         parents = None if group is None else _lazy_parents(clusters, group)
         levels.append(_Fitted(memberships, clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
@@ -226,27 +229,6 @@ def _mean_features(features: Features | None, memberships: sp.csr_array) -> Feat
         return None
     shares = rows_to_one(memberships.T.tocsr())
     return replace(features, values=shares @ features.values)
-
-
-def _cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
-    """``W = B^T D^-1 B`` with ``B = D memberships``: a walk from cluster to cluster by way of one node."""
-    return _symmetric_graph(memberships.T @ (sp.diags_array(degrees) @ memberships))
-
-
-def _one_step_further(memberships: sp.csr_array, graph: Graph) -> Graph:
-    """``S^T W S``: a walk from cluster to node, along an edge, and to a cluster.
-
-    Where memberships are hard, a walk by way of one node never leaves its cluster.
-    """
-    return _symmetric_graph(memberships.T @ (graph.adjacency @ memberships))
-
-
-def _symmetric_graph(product: Any) -> Graph:
-    product = product.tocsr()
-    symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
-    symmetric.sort_indices()
-    symmetric.eliminate_zeros()
-    return Graph(symmetric, range(symmetric.shape[0]))
 
 
 def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
@@ -267,17 +249,6 @@ def _report(graph: Graph, fitted: _Fitted) -> LevelReport:
     count = fitted.memberships.shape[1]
     gap = fit.gap if run.likely else None
     return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, gap, run.status, run.seconds)
-
-
-def _level(graph: Graph, fitted: _Fitted) -> Level:
-    memberships = rows_to_one(fitted.memberships)
-    memberships.sort_indices()
-    mass = np.asarray(memberships.T @ graph.degrees)
-    for matrix in (memberships, fitted.parents, fitted.graph.adjacency):
-        if matrix is not None:
-            for buffer in (matrix.data, matrix.indices, matrix.indptr):
-                buffer.flags.writeable = False
-    return Level(memberships, fitted.parents, frozen(mass), fitted.graph.adjacency, graph.degrees)
 
 
 def _one_for_each_level(method: Any, levels: int) -> list[Method]:

@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.export import tree_to_json
-from graphsoft.graph import Graph
-from graphsoft.memberships import entropies, likeliest
+from graphsoft.graph import Features, Graph
+from graphsoft.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
+from graphsoft.methods import Method
 from graphsoft.tree import Tree, build_tree
 from graphsoft.walks import EquivalentAdjacency
 
-__all__ = ["Hierarchy", "Level", "LevelReport", "Report"]
+__all__ = ["Hierarchy", "Level", "LevelReport", "Report", "Settings"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,6 +51,17 @@ class Level:
     mass: Array
     graph: sp.csr_array
     degrees: Array
+
+    @classmethod
+    def of(
+        cls, points: Graph, memberships: sp.csr_array, parents: sp.csr_array | None, clusters: Graph
+    ) -> Level:
+        """Put a level together, and make it read-only."""
+        memberships = frozen_rows(rows_to_one(memberships))
+        if parents is not None:
+            frozen_rows(parents)
+        mass = frozen(np.asarray(memberships.T @ points.degrees))
+        return cls(memberships, parents, mass, clusters.adjacency, points.degrees)
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
@@ -140,6 +152,30 @@ class Report:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How a hierarchy was asked for.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        Clusters of each level.
+    methods : tuple of Method
+        One for each level.
+    polish : bool
+    n_neighbors : int
+    metric, weights : str
+        How points became a graph; of no meaning where a graph was given.
+    """
+
+    levels: tuple[int, ...]
+    methods: tuple[Method, ...]
+    polish: bool
+    n_neighbors: int
+    metric: str
+    weights: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy(Sequence[Level]):
     """Levels of soft clusters, finest first: ``h[0]`` is the finest, ``h[-1]`` the coarsest.
@@ -151,11 +187,17 @@ class Hierarchy(Sequence[Level]):
         The graph of the points.
     report : Report
         What was done.
+    settings : Settings
+        How it was asked for.
+    features : Features or None
+        The points' features, perhaps in the caller's own array; None where a graph was given.
     """
 
     levels: tuple[Level, ...]
     graph: Graph
     report: Report
+    settings: Settings
+    features: Features | None = None
 
     @overload
     def __getitem__(self, index: int) -> Level: ...

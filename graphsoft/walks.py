@@ -1,4 +1,4 @@
-"""Random walks on the points, as symmetric operators that are never written out.
+"""Random walks between points, as symmetric operators that are never written out, and between clusters.
 
 An adjacency between points holds how often a walk goes from one to the other, and its rows sum to the
 degrees. Two kinds are made here: by way of the clusters of a level, ``B~ L^-1 B~^T``, and along t edges of
@@ -19,10 +19,10 @@ from scipy.sparse.linalg import LinearOperator
 from graphsoft.checks import integer, number
 from graphsoft.coarsening import inverse_or_zero
 from graphsoft.errors import InputError
-from graphsoft.graph import as_graph
+from graphsoft.graph import Graph, as_graph
 from graphsoft.methods.products import times
 
-__all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
+__all__ = ["EquivalentAdjacency", "MultistepAdjacency", "cluster_graph", "edge_graph", "multistep"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -307,3 +307,38 @@ def _without_small(walks: sp.csr_array, floor: Array) -> sp.csr_array:
     walks.data[walks.data < np.repeat(floor, np.diff(walks.indptr))] = 0.0
     walks.eliminate_zeros()
     return walks
+
+
+def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
+    """Make the graph of clusters ``B^T D^-1 B``: walks from cluster to cluster by way of one node.
+
+    Examples
+    --------
+    >>> cluster_graph(sp.csr_array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 2.0])).adjacency.toarray()
+    array([[1.5, 0.5],
+           [0.5, 0.5]])
+    """
+    return _symmetric(memberships.T @ (sp.diags_array(degrees) @ memberships))
+
+
+def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
+    """Make the graph of clusters ``S^T W S``: walks from cluster to node, along an edge, and to a cluster.
+
+    Where memberships are hard, a walk by way of one node never leaves its cluster.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> edge_graph(sp.csr_array([[1.0, 0.0], [0.0, 1.0]]), as_graph(nx.path_graph(2))).adjacency.toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    return _symmetric(memberships.T @ (graph.adjacency @ memberships))
+
+
+def _symmetric(product: Any) -> Graph:
+    product = product.tocsr()
+    symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
+    symmetric.sort_indices()
+    symmetric.eliminate_zeros()
+    return Graph(symmetric, range(symmetric.shape[0]))
