@@ -14,7 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph
 from graphsoft.memberships import entropies, likeliest
 
-__all__ = ["Clustering", "Method", "Progress", "Sample", "ended", "takes_pairs"]
+__all__ = ["Clustering", "Method", "Progress", "Sample", "ended", "swept", "takes_pairs"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -156,6 +156,33 @@ def ended(sweeps: int, converged: bool, still: str = "", called: str = "sweeps")
     if converged:
         return f"converged after {sweeps} {called}"
     return f"stopped at {sweeps} {called}{', ' if still else ''}{still}: raise max_{called}"
+
+
+def swept(
+    sweep: Callable[[], float], first: float, most: int, least: float, doing: str, progress: Progress | None
+) -> tuple[tuple[float, ...], str]:
+    """Repeat a sweep that returns the objective, until one lowers it by less than `least`.
+
+    Returns
+    -------
+    tuple of float, str
+        The objective, from `first` on, and how it ended.
+
+    Examples
+    --------
+    >>> left = iter([4.0, 2.0, 2.0])
+    >>> swept(lambda: next(left), 8.0, 10, 0.5, "halving", None)
+    ((8.0, 4.0, 2.0, 2.0), 'converged after 3 sweeps')
+    """
+    trace, fall = [first], 0.0
+    for done in range(1, most + 1):
+        trace.append(sweep())
+        fall = trace[-2] - trace[-1]
+        if progress is not None:
+            progress(doing, done, most)
+        if fall < least:
+            break
+    return tuple(trace), ended(len(trace) - 1, fall < least, f"still falling by {fall:.1g} a sweep")
 
 
 def takes_pairs(method: Method) -> bool:

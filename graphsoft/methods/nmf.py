@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.checks import choice, integer, number
 from graphsoft.graph import Graph
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.interface import Clustering, Progress, Sample, ended, swept
 from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.methods.rows import few_different, fit, non_negative
 from graphsoft.parallel import one_thread
@@ -158,18 +158,15 @@ class GNMF:
             return self._updated(_Smooth(rows, graph, float(self.smoothness), shares), progress)
 
     def _updated(self, state: _Smooth, progress: Progress | None) -> Clustering:
-        trace = [state.loss()]
-        for sweep in range(self.max_sweeps):
+        def sweep() -> float:
             state.update_coordinates()
             state.update_basis()
-            trace.append(state.loss())
-            if progress is not None:
-                progress("smooth factorization", sweep + 1, self.max_sweeps)
-            if trace[-2] - trace[-1] < LEAST_GAIN:
-                break
-        fall = trace[-2] - trace[-1]
-        status = ended(len(trace) - 1, fall < LEAST_GAIN, f"still falling by {fall:.1g} a sweep")
-        return Clustering(_memberships(state.V), tuple(trace), status, len(trace) - 1)
+            return state.loss()
+
+        trace, status = swept(
+            sweep, state.loss(), self.max_sweeps, LEAST_GAIN, "smooth factorization", progress
+        )
+        return Clustering(_memberships(state.V), trace, status, len(trace) - 1)
 
 
 class _Smooth:

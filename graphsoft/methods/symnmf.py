@@ -12,7 +12,7 @@ from graphsoft.coarsening import LOAD, inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.methods.interface import Clustering, Progress, Sample, swept
 from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.parallel import map_pieces, pieces_by_load
 
@@ -69,17 +69,14 @@ class SymNMF:
         scale = np.sqrt(inverse_or_zero(graph.degrees))
         square = _square(graph, scale)
         factor = _begin(graph, scale, start_shares(graph, count, self.start, random))
-        trace = [_loss(graph, scale, factor, square)]
-        for sweep in range(self.max_sweeps):
+
+        def sweep() -> float:
             _sweep(graph, scale, factor)
-            trace.append(_loss(graph, scale, factor, square))
-            if progress is not None:
-                progress("symmetric factorization", sweep + 1, self.max_sweeps)
-            if trace[-2] - trace[-1] < LEAST_GAIN:
-                break
-        fall = trace[-2] - trace[-1]
-        status = ended(len(trace) - 1, fall < LEAST_GAIN, f"still falling by {fall:.1g} a sweep")
-        return Clustering(membership_rows(factor, LEAST / count), tuple(trace), status, len(trace) - 1)
+            return _loss(graph, scale, factor, square)
+
+        first = _loss(graph, scale, factor, square)
+        trace, status = swept(sweep, first, self.max_sweeps, LEAST_GAIN, "symmetric factorization", progress)
+        return Clustering(membership_rows(factor, LEAST / count), trace, status, len(trace) - 1)
 
 
 def _begin(graph: Graph, scale: Array, shares: Array) -> Array:
