@@ -1,0 +1,217 @@
+"""See what the levels of a hierarchy look at: which walk of how many steps each of them resembles.
+
+    python examples/walks.py [--data DIR] [--output DIR] [--quick]
+
+"Soft Clustering on Graphs" reads a graph as a random walk, and a level of its hierarchy as a walk of several
+steps: by proposition 3.1 the one of t = 2^l steps on level l, where `h[0]` is level 1. Where all levels
+factorize exactly, the algebra says t = l instead, and the first table bears it out. Real graphs do not
+factorize exactly. For each level the other tables have the t whose walk is nearest to the one by way of its
+clusters, and how near: the part of the walks from a point that would have to end elsewhere (total variation),
+in the mean over sampled points, which is 0 for the same walk and 1 for walks that never meet.
+
+The levels are fitted as published, each to the cluster graph below it, then polished on the graph of the
+points, and last alone: as the one level of a hierarchy, which has nothing below. So a reader sees that it is
+the number of clusters which tells the length of the walk, and not the number of the level.
+
+Two pictures: the paper's figure, how similar the points of a pattern are to one of them after 2 and 64 steps
+and on every level; and the distances for all t.
+
+``DIR`` holds sets as ``usps_1234.npz`` (``X``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``).
+Without it the graphs are those that come with the project.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+from papers.folder import folder
+
+import graphsoft
+from graphsoft.datasets import read
+from graphsoft.patterns import make_pattern
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+BUNDLED = Path(__file__).parents[1] / "data"
+# of the files in DIR: metric and levels
+SETS = {
+    "usps_1234": ("euclidean", [100, 20, 10, 4]),
+    "ng4_paper": ("cosine", [100, 20, 4]),
+    "uci_satimage": ("euclidean", [100, 20, 6]),
+    "sc_worm_neuron_pca50": ("euclidean", [100, 20, 10]),
+}
+TIMES = np.unique(np.round(2.0 ** np.arange(0, 12.5, 0.5)).astype(int))  # 1 to 4096
+SAMPLED = 100
+
+
+def read_graphs(directory, quick):
+    """Yield names, graphs, and the sizes of the levels."""
+    digits = read(BUNDLED / "digits.csv.gz", labels="label")
+    yield "digits", graphsoft.knn_graph(digits.data), [100, 20, 10]
+    if not quick:
+        yield "Les Misérables", graphsoft.as_graph(nx.les_miserables_graph()), [20, 10, 4]
+    for name, (metric, levels) in SETS.items() if directory else ():
+        with np.load(directory / f"{name}.npz", allow_pickle=False) as file:
+            if "X" in file:
+                X = file["X"]
+            else:
+                X = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
+        yield name, graphsoft.knn_graph(X, metric=metric), levels
+
+
+def exact_levels():
+    """Print how far levels that are exact by construction are from walks of l and 2^l steps."""
+    rng = np.random.default_rng(0)
+    B = rng.random((30, 5)) ** 3
+    W = B / B.sum(axis=0) @ B.T
+    graph, degrees = graphsoft.as_graph(W, affinity="precomputed"), W.sum(axis=1)
+    down, up = B / degrees[:, None], (B / B.sum(axis=0)).T
+    print("## 30 points that factorize exactly: B_2 = B_1^T, B_3 = B_1\n")
+    print("level   from t = l   from t = 2^l")
+    for level, S in enumerate([down, down @ up, down @ up @ down], start=1):
+        walk = graphsoft.walks.EquivalentAdjacency(sp.csr_array(S), degrees).toarray() / degrees[:, None]
+        far = [
+            distance(walk, graphsoft.multistep(graph, t).toarray() / degrees[:, None])
+            for t in (level, 2**level)
+        ]
+        print(f"{level:5d} {far[0]:12.3f} {far[1]:14.3f}")
+    print()
+
+
+def distance(one, other):
+    """Total variation between the rows of two transition matrices, in the mean."""
+    return 0.5 * np.abs(one - other).sum(axis=1).mean()
+
+
+def transitions(operator, nodes):
+    """Return the chances of walks from some nodes to end at each, one row a node."""
+    units = np.zeros((operator.shape[0], len(nodes)))
+    units[nodes, np.arange(len(nodes))] = 1.0
+    return (operator @ units).T / operator.degrees[nodes, None]
+
+
+def distances(h, nodes):
+    """Return the distance of every level to the walk of every time, (levels, times)."""
+    levels = [transitions(level.equivalent_adjacency, nodes) for level in h]
+    far, now, rows = np.zeros((len(h), len(TIMES))), 0, None
+    with np.errstate(divide="ignore"):
+        inverse = np.where(h.graph.degrees > 0, 1.0 / h.graph.degrees, 0.0)
+    for at, t in enumerate(TIMES.tolist()):
+        further = graphsoft.multistep(h.graph, t - now)
+        # go on from where the walk is
+        rows = transitions(further, nodes) if rows is None else (further @ (inverse[:, None] * rows.T)).T
+        now = t
+        far[:, at] = [distance(level, rows) for level in levels]
+    return far
+
+
+def print_table(name, h, far):
+    """Print for every level what walk it resembles, beside what was said of it."""
+    print(f"## {name}: {h}\n")
+    print("                         nearest t, and distance       at t = l    at t = 2^l")
+    for row, level in enumerate(h):
+        for kind, each in far.items():
+            best, number = each[row].argmin(), 1 if kind == "alone" else row + 1  # the l of l and 2^l
+            said = [each[row, np.flatnonzero(t == TIMES)[0]] for t in (number, 2**number)]
+            print(
+                f"level {number}, {len(level.mass):4d} clusters {kind:>10}: t = {TIMES[best]:4d}, "
+                f"{each[row, best]:.2f} {said[0]:14.2f} {said[1]:13.2f}"
+            )
+    print()
+
+
+def draw_similarity(path):
+    """Draw how similar the points of a pattern are to one of them, by short and long walks and by levels."""
+    points, _ = make_pattern("bridge", rng=2)
+    h = graphsoft.hierarchy(points, levels=[30, 8, 2])
+    node = int(np.argmin(np.abs(points - [-1.7, 0.3]).sum(axis=1)))
+    walks = {f"{t} steps": graphsoft.multistep(h.graph, t) for t in (2, 64)}
+    for number, level in enumerate(h, start=1):
+        walks[f"level {number}, {len(level.mass)} clusters"] = level.equivalent_adjacency
+    figure, panels = plt.subplots(2, 3, figsize=(11.5, 4.6), layout="constrained")
+    first, second = sp.triu(h.graph.adjacency).nonzero()
+    panels[0, 0].plot(*np.stack([points[first], points[second]]).transpose(2, 0, 1), color="#ccd1d9", lw=0.6)
+    panels[0, 0].scatter(*points.T, color="#5b6472", s=14, linewidths=0, zorder=2)
+    panels[0, 0].set_title("the graph, and the point that is asked about", fontsize=10)
+    for panel, (title, walk) in zip(panels.flat[1:], walks.items(), strict=True):
+        similar = walk.row(node) / h.graph.degrees  # against a walk that has forgotten where it began
+        order = np.argsort(similar)
+        shade = np.sqrt(similar / similar.max())[order]
+        panel.scatter(*points[order].T, c=shade, cmap="Blues", vmin=-0.2, vmax=1, s=18, linewidths=0)
+        panel.set_title(title, fontsize=10)
+    for panel in panels.flat:
+        panel.plot(*points[node], "*", color="#d62728", ms=11, mec="white", mew=0.8, zorder=3)
+        panel.set_aspect("equal")
+        panel.axis("off")
+    figure.suptitle("How similar every point is to the star: darker is more similar", fontsize=11)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def draw_distances(results, path):
+    """Draw the distance of every level to walks of all times."""
+    columns = min(len(results), 3)
+    rows = -(-len(results) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(4.6 * columns, 3.4 * rows), squeeze=False, sharey=True, layout="constrained"
+    )
+    for panel in axes.flat[len(results) :]:
+        panel.axis("off")
+    for panel, (name, (h, far)) in zip(axes.flat, results.items(), strict=False):
+        colours = plt.cm.viridis(np.linspace(0, 0.85, len(h)))
+        for row, (level, colour) in enumerate(zip(h, colours, strict=True)):
+            label = f"level {row + 1}, {len(level.mass)} clusters"
+            panel.plot(TIMES, far["polished"][row], color=colour, label=label)
+            panel.plot(TIMES, far["published"][row], color=colour, ls=":", lw=1.4)
+            best = far["polished"][row].argmin()
+            panel.plot(TIMES[best], far["polished"][row, best], "o", color=colour, ms=5)
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(
+            [1, 4, 16, 64, 256, 1024, 4096], ["1", "4", "16", "64", "256", "1024", "4096"], fontsize=8
+        )
+        panel.set_ylim(0, 1)
+        panel.set_title(name, fontsize=10)
+        panel.legend(fontsize=8, frameon=False)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.set_xlabel("steps t of the walk on the graph")
+    for panel in axes[:, 0]:
+        panel.set_ylabel("total variation distance")
+    figure.suptitle(
+        "How far the walk by way of a level is from t steps (dotted: published, line: polished)", fontsize=11
+    )
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=folder, help="directory of the sets")
+    parser.add_argument("--output", type=Path, default=Path("out"), help="where the pictures go")
+    parser.add_argument("--quick", action="store_true", help="only one graph of those that come along")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    draw_similarity(arguments.output / "walks.png")
+    exact_levels()
+    results = {}
+    for name, graph, sizes in read_graphs(arguments.data, arguments.quick):
+        nodes = np.random.default_rng(0).permutation(np.flatnonzero(graph.degrees))[:SAMPLED]
+        h = graphsoft.hierarchy(graph, sizes)
+        far = {
+            "published": distances(graphsoft.hierarchy(graph, sizes, polish=False), nodes),
+            "polished": distances(h, nodes),
+            "alone": np.concatenate([distances(graphsoft.hierarchy(graph, [size]), nodes) for size in sizes]),
+        }
+        print_table(name, h, far)
+        results[name] = (h, far)
+    draw_distances(results, arguments.output / "walks_distances.png")
+    print(f"pictures: {arguments.output / 'walks.png'}, {arguments.output / 'walks_distances.png'}")
+
+
+if __name__ == "__main__":
+    main()
