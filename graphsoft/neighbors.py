@@ -125,10 +125,10 @@ def nearest_neighbors(
         done += len(rows)
         if progress is not None:
             progress("neighbors", done, len(part))
-    return _finish(points, indices, distances)
+    return finish(points, indices, distances)
 
 
-def _finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
+def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
     """Turn what was sorted by into distances in the caller's unit, and drop neighbours at a right angle."""
     if points.metric in DIRECTIONS:
         apart = distances > 2.0 - 1e-12
@@ -147,7 +147,7 @@ def _searcher(points: Points, n_neighbors: int) -> Callable[..., Found]:
     """Choose the quickest way, by the input alone: the same input must always give the same graph."""
     count, features = points.values.shape
     if points.sparse:
-        return _by_words if _word_work(points) <= WORD_WORK else _by_descent
+        return _by_words if word_work(points) <= WORD_WORK else _by_descent
     if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4:
         return _by_tree
     if points.squared:
@@ -155,17 +155,17 @@ def _searcher(points: Points, n_neighbors: int) -> Callable[..., Found]:
     return _by_pairs if count**2 * (features + 16) <= PAIR_WORK else _by_descent
 
 
-def _word_work(points: Points) -> float:
+def word_work(points: Points) -> float:
     per_word = np.bincount(points.values.indices, minlength=1).astype(np.float64)
     return float(np.square(per_word).sum()) + len(points) ** 2
 
 
-def _block_size(work: float, most: int) -> int:
+def block_size(work: float, most: int) -> int:
     """Rows in a block, if one costs as much as `work` multiplications of a product."""
     return int(np.clip(BLOCK_WORK // work, 1, most))
 
 
-def _measure(points: Points, rows: Array, candidates: Array) -> Array:
+def measure(points: Points, rows: Array, candidates: Array) -> Array:
     """Compute what neighbours are ranked by: squared distances of multiplied rows, or distances."""
     values = points.values
     result = np.empty(candidates.shape)
@@ -186,7 +186,7 @@ def _measure(points: Points, rows: Array, candidates: Array) -> Array:
 
 def _ranked(points: Points, rows: Array, candidates: Array, n_neighbors: int) -> tuple[Array, Array]:
     """Pick the best candidates by (distance, index); the row itself and -1 never count."""
-    measures = _measure(points, rows, candidates)
+    measures = measure(points, rows, candidates)
     order = np.lexsort((candidates, measures), axis=1)[:, :n_neighbors]
     measures = np.take_along_axis(measures, order, axis=1)
     return np.where(np.isfinite(measures), np.take_along_axis(candidates, order, axis=1), -1), measures
@@ -218,16 +218,21 @@ def _by_tree(points: Points, n_neighbors: int) -> Found:
     yield from map_blocks(block, len(points), 1024)
 
 
-def _single(points: Points) -> Array:
-    """Round multiplied rows to float32, moved so that a usual one lies at 0 where that is allowed."""
+def centre(points: Points) -> Array:
+    """Find where a usual multiplied row lies, or 0 where rows must not be moved."""
+    values = points.values
+    if points.metric not in NORMS:
+        return np.zeros(values.shape[1])
+    some = slice(None, None, max(1, len(values) // 1000))
+    return np.asarray(np.median(values[some] * points.factors[some, None], axis=0))
+
+
+def single(points: Points, middle: Array) -> Array:
+    """Round multiplied rows to float32, moved so that `middle` lies at 0."""
     values = points.values
     result = np.empty(values.shape, dtype=np.float32)
-    centre = np.zeros(values.shape[1])
-    if points.metric in NORMS:
-        some = slice(None, None, max(1, len(values) // 1000))
-        centre = np.median(values[some] * points.factors[some, None], axis=0)
     for start, stop in row_blocks(values):
-        result[start:stop] = values[start:stop] * points.factors[start:stop, None] - centre
+        result[start:stop] = values[start:stop] * points.factors[start:stop, None] - middle
     return result
 
 
@@ -237,9 +242,9 @@ def _by_products(points: Points, n_neighbors: int) -> Found:
     A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
     nearer than the last neighbour is longer than R = (length of the row) + (distance of the last neighbour).
     """
-    single = _single(points)
-    count, depth = single.shape
-    tiles, halves = _tiles(single)
+    rounded = single(points, centre(points))
+    count, depth = rounded.shape
+    tiles, halves = cut_in_tiles(rounded)
     listed = min(count - 1, 2 * n_neighbors + 4)
     slack = (depth + 8) * 2.0**-24
 
@@ -248,10 +253,10 @@ def _by_products(points: Points, n_neighbors: int) -> Found:
         padded = np.minimum(np.arange(start, start + -(-len(rows) // 4) * 4), stop - 1)
         best = np.full((len(padded), listed), np.inf, dtype=np.float32)
         columns = np.full((len(padded), listed), -1, dtype=np.int64)
-        kernels.nearest_by_products(single[padded], padded, tiles, halves, best, columns)
+        kernels.nearest_by_products(rounded[padded], padded, tiles, halves, best, columns)
         near, measures = _ranked(points, rows, columns[: len(rows)], n_neighbors)
         if listed < count - 1:
-            squares = np.square(single[start:stop], dtype=np.float64).sum(axis=1)
+            squares = np.square(rounded[start:stop], dtype=np.float64).sum(axis=1)
             last = measures[:, -1]
             reach = np.square(np.sqrt(squares) + np.sqrt(last))
             doubtful = 2.0 * best[: len(rows), -1] + squares <= last + 2.0 * slack * reach
@@ -259,18 +264,18 @@ def _by_products(points: Points, n_neighbors: int) -> Found:
             near[places], measures[places] = _look_at_all(points, rows[places], n_neighbors)
         return rows, near, measures
 
-    size = 4 * _block_size(4.0 * count * (depth + 64), 256)
+    size = 4 * block_size(4.0 * count * (depth + 64), 256)
     yield from map_blocks(block, count, size)
 
 
-def _tiles(single: Array) -> tuple[Array, Array]:
+def cut_in_tiles(rounded: Array) -> tuple[Array, Array]:
     """Cut the points into tiles of columns; also half their squared lengths, infinite past the last point."""
-    count, depth = single.shape
+    count, depth = rounded.shape
     number = -(-count // TILE)
     tiles = np.zeros((number, depth, TILE), dtype=np.float32)
     halves = np.full((number, TILE), np.inf, dtype=np.float32)
     for place in range(number):
-        part = single[place * TILE : (place + 1) * TILE]
+        part = rounded[place * TILE : (place + 1) * TILE]
         tiles[place, :, : len(part)] = part.T
         halves[place, : len(part)] = np.square(part, dtype=np.float64).sum(axis=1) / 2
     return tiles, halves
@@ -298,7 +303,7 @@ def _by_words(points: Points, n_neighbors: int) -> Found:
         kernels.nearest_sparse(*parts, halves, start, points.metric in DIRECTIONS, best, columns)
         return rows, *_ranked(points, rows, columns, n_neighbors)
 
-    yield from map_blocks(block, len(points), _block_size(100 * _word_work(points) / len(points), 256))
+    yield from map_blocks(block, len(points), block_size(100 * word_work(points) / len(points), 256))
 
 
 def _by_pairs(points: Points, n_neighbors: int) -> Found:
@@ -314,7 +319,7 @@ def _by_pairs(points: Points, n_neighbors: int) -> Found:
         return rows, columns, best
 
     yield from map_blocks(
-        block, len(points), _block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
+        block, len(points), block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
     )
 
 
@@ -325,7 +330,7 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     neighbours, and 93 with six more. Where float32 cannot tell the neighbours of a row apart, the row looks
     at all points.
     """
-    data: Any = points.multiplied().astype(np.float32) if points.sparse else _single(points)
+    data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, centre(points))
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
     candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + 21), seed), axis=1)
     candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.kernels.neighbors import hash_rows, hash_rows_sparse
 from graphsoft.parallel import blocks
 
-__all__ = ["DIRECTIONS", "NORMS", "Points", "first_copies", "row_blocks"]
+__all__ = ["DIRECTIONS", "NORMS", "Known", "Points", "first_copies", "row_blocks"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -19,6 +19,7 @@ DIRECTIONS = ("cosine", "correlation")  # metrics that see the direction of a ro
 NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 ELEMENTS_PER_BLOCK = 1 << 20  # a pass over the rows makes temporaries of about this many numbers
 MODEST = 100  # squares and sums of numbers within 2**±MODEST stay well inside float64
+FAR = 2.0**500  # as far as a new point needs to be from ordinary ones; its square is still finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,27 @@ class Points:
     def squared(self) -> bool:
         """Whether neighbours are ranked by squared Euclidean distances of the multiplied rows."""
         return NORMS.get(self.metric) == 2.0
+
+    def alongside(self, values: Any) -> Points:
+        """Prepare features of other points by the scale of these, so that distances between them are right.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> tiny = Points.of(np.array([[1e-200], [3e-200]]))
+        >>> bool((tiny.alongside(np.array([[3e-200]])).values == tiny.values[1]).all())
+        True
+        """
+        if self.metric in DIRECTIONS:
+            return Points.of(values, self.metric)
+        with np.errstate(over="ignore"):
+            values = _times_power(values, -self.exponent)
+        largest = _largest(values)
+        if self.metric in NORMS and largest.max(initial=0.0) > FAR and _largest(self.values).max() < FAR:
+            values = values.copy()
+            data = values.data if sp.issparse(values) else values
+            np.clip(data, -FAR, FAR, out=data)
+        return Points(values, self.metric, np.ones(values.shape[0]), self.exponent)
 
     def take(self, rows: Array) -> Points:
         """Keep only these rows."""
@@ -169,9 +191,7 @@ def first_copies(points: Points) -> Array:
     >>> first_copies(Points.of(np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0]]))).tolist()
     [0, 1, 0]
     """
-    # x / max|x| has the same bits for whole multiples of a row, as the word counts of a text and its double
-    divisors = _largest(points.values) if points.metric in DIRECTIONS else np.ones(len(points))
-    divisors[divisors == 0] = 1.0
+    divisors = _divisors(points)
     hashes = _hashes(points.values, divisors)
     order = np.argsort(hashes, kind="stable")
     starts = np.flatnonzero(np.diff(hashes[order], prepend=~hashes[order[:1]]))
@@ -181,9 +201,65 @@ def first_copies(points: Points) -> Array:
     rows, heads = order[guess], heads[guess]
     for start, stop in row_blocks(points.values):  # equal hashes are no proof yet
         mine, theirs = rows[start:stop], heads[start:stop]
-        same = _same_rows(points.values, mine, theirs, divisors)
+        same = _same_rows(_unit(points.values, divisors, mine), _unit(points.values, divisors, theirs))
         first[mine[same]] = theirs[same]
     return first
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Points that others may equal; made by `Known.of`.
+
+    Attributes
+    ----------
+    points : Points of shape (n, d)
+    divisors : ndarray of shape (n,)
+        What the rows are divided by before they are compared.
+    hashes, order : ndarray of shape (n,)
+        Hashes of the rows, rising, and the rows that they belong to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = Points.of(np.array([[1.0, 2.0], [0.0, 1.0]]), "cosine")
+    >>> Known.of(points).find(points.alongside(np.array([[0.0, 3.0], [1.0, 1.0]]))).tolist()
+    [1, -1]
+    """
+
+    points: Points
+    divisors: Array
+    hashes: Array
+    order: Array
+
+    @classmethod
+    def of(cls, points: Points) -> Known:
+        """Hash all rows."""
+        divisors = _divisors(points)
+        hashes = _hashes(points.values, divisors)
+        order = np.argsort(hashes, kind="stable")
+        return cls(points, divisors, hashes[order], order)
+
+    def find(self, others: Points) -> Array:
+        """Find the first row that equals each of the others, in the sense of `first_copies`, or -1."""
+        divisors, values = _divisors(others), self.points.values
+        hashes = _hashes(others.values, divisors)
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.order) - 1)
+        guess = self.order[places]
+        alike = (self.hashes[places] == hashes) & (others.factors > 0) & (self.points.factors[guess] > 0)
+        rows, found = np.flatnonzero(alike), np.full(len(others), -1, dtype=np.int64)
+        for start, stop in row_blocks(others.values):
+            mine = rows[start:stop]
+            theirs = guess[mine]
+            same = _same_rows(_unit(others.values, divisors, mine), _unit(values, self.divisors, theirs))
+            found[mine[same]] = theirs[same]
+        return found
+
+
+def _divisors(points: Points) -> Array:
+    # x / max|x| has the same bits for whole multiples of a row, as the word counts of a text and its double
+    divisors = _largest(points.values) if points.metric in DIRECTIONS else np.ones(len(points))
+    divisors[divisors == 0] = 1.0
+    return divisors
 
 
 def _hashes(values: Any, divisors: Array) -> Array:
@@ -204,14 +280,15 @@ def _words(values: Array) -> Array:
     return values.view(np.uint64)
 
 
-def _same_rows(values: Any, mine: Array, theirs: Array, divisors: Array) -> Array:
+def _unit(values: Any, divisors: Array, rows: Array) -> Any:
+    part = values[rows]
     if not sp.issparse(values):
-        return np.asarray(
-            (values[mine] / divisors[mine, None] == values[theirs] / divisors[theirs, None]).all(axis=1)
-        )
-    parts = []
-    for rows in (mine, theirs):
-        part = values[rows]
-        part.data = part.data / np.repeat(divisors[rows], np.diff(part.indptr))
-        parts.append(part)
-    return np.asarray(abs(parts[0] - parts[1]).sum(axis=1) == 0)
+        return part / divisors[rows, None]
+    part.data = part.data / np.repeat(divisors[rows], np.diff(part.indptr))
+    return part
+
+
+def _same_rows(ones: Any, others: Any) -> Array:
+    if sp.issparse(ones):
+        return np.asarray(abs(ones - others).sum(axis=1) == 0)
+    return np.asarray((ones == others).all(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,22 @@ import scipy.sparse as sp
 from graphsoft.kernels.neighbors import shared_neighbors
 from graphsoft.parallel import blocks
 
-__all__ = ["SYMMETRIZE", "WEIGHTS", "edge_weights", "spread_over_copies", "symmetric"]
+__all__ = [
+    "SYMMETRIZE",
+    "WEIGHTS",
+    "Surroundings",
+    "edge_weights",
+    "spread_over_copies",
+    "symmetric",
+    "weights_of_others",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
 SYMMETRIZE = ("union", "mutual", "average")
 
+ELEMENTS_PER_BLOCK = 1 << 20  # temporaries have about this many numbers
 SMALLEST = (
     2.0**-52
 )  # an edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow
@@ -59,17 +69,119 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
             shared_neighbors(lists, start, stop, shared)
         back = np.argsort(np.argsort(indices, axis=1, kind="stable"), axis=1, kind="stable")
         return np.where(present, np.take_along_axis(shared, back, axis=1), 0.0)
-    scales = _scales(distances, present)
+    around = Surroundings.of(indices, distances)
     rows, ranks = np.nonzero(present)
-    apart = distances[rows, ranks]
+    apart, others = distances[rows, ranks], indices[rows, ranks]
+    ends = around.scales[rows], around.scales[others]
+    result[rows, ranks] = _falling(apart, *ends, around.typical, weights)
+    return result
+
+
+def _falling(apart: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
+    """Weigh edges by their length and by the scales of their ends."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if weights == "gaussian":
-            power = np.square(apart / np.median(scales[present.any(axis=1)])) / 2 if len(rows) else apart
+            power = np.square(apart / typical) / 2
         else:
-            power = (apart / scales[rows]) * (apart / scales[indices[rows, ranks]])
+            power = (apart / one) * (apart / two)
             power = np.sqrt(power) if weights == "relative" else power
-        result[rows, ranks] = np.fmax(np.exp(-power), SMALLEST)
+        return np.asarray(np.fmax(np.exp(-power), SMALLEST))
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What weights of edges depend on beside their length, of n points with a list of neighbours each.
+
+    Attributes
+    ----------
+    lists : ndarray of shape (n, k)
+        Their neighbours, -1 where there is none.
+    scales : ndarray of shape (n,)
+        The distance of each to the last in its list, never 0.
+    typical : float
+        The median of the scales.
+    """
+
+    lists: Array
+    scales: Array
+    typical: float
+
+    @classmethod
+    def of(cls, indices: Array, distances: Array) -> Surroundings:
+        """Take them from lists as :func:`edge_weights` takes them."""
+        present = indices >= 0
+        scales = _scales(distances, present)
+        known = scales[present.any(axis=1)]
+        return cls(indices, scales, float(np.median(known)) if len(known) else 1.0)
+
+    def with_others(self, indices: Array, distances: Array) -> Surroundings:
+        """Add points below these, whose lists number the whole; what is typical stays as it was."""
+        width = max(indices.shape[1], self.lists.shape[1])
+        lists = np.full((len(self.lists) + len(indices), width), -1, dtype=np.int64)
+        lists[: len(self.lists), : self.lists.shape[1]] = self.lists
+        lists[len(self.lists) :, : indices.shape[1]] = indices
+        return Surroundings(lists, np.append(self.scales, self.scales_of(indices, distances)), self.typical)
+
+    def scales_of(self, indices: Array, distances: Array) -> Array:
+        """Take the scales of other points with lists of their own; one of 0 becomes the smallest here."""
+        scales = np.max(distances, axis=1, initial=0.0, where=indices >= 0)
+        scales[scales == 0] = self.scales.min()
+        return np.asarray(scales)
+
+
+def weights_of_others(
+    indices: Array, distances: Array, weights: str, around: Surroundings, numbers: Array | None = None
+) -> Array:
+    """Weigh the edges from other points to their neighbours in `around`, as :func:`edge_weights` would.
+
+    Parameters
+    ----------
+    indices, distances : ndarrays of shape (q, k)
+        As :func:`edge_weights` takes them; neighbours are numbers of `around`.
+    weights : str
+        Under ``gaussian`` σ stays what it was.
+    around : Surroundings
+    numbers : ndarray of shape (q,), optional
+        Their numbers in the lists of `around`, where these points may stand too.
+
+    Returns
+    -------
+    ndarray of shape (q, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> around = Surroundings.of(np.array([[1], [0]]), np.array([[1.0], [1.0]]))
+    >>> weights_of_others(np.array([[0]]), np.array([[2.0]]), "relative", around).round(3).tolist()
+    [[0.243]]
+    """
+    present = indices >= 0
+    if weights == "connectivity":
+        return present.astype(np.float64)
+    result = np.zeros(distances.shape)
+    if weights == "jaccard":
+        size = max(1, ELEMENTS_PER_BLOCK // (indices.shape[1] ** 2 + 1))
+        for start, stop in blocks(len(indices), size):
+            own = np.full(stop - start, -2) if numbers is None else numbers[start:stop]
+            result[start:stop] = _jaccard(indices[start:stop], around.lists, own)
+        return result
+    rows, ranks = np.nonzero(present)
+    own = around.scales_of(indices, distances)[rows]
+    ends = own, around.scales[indices[rows, ranks]]
+    result[rows, ranks] = _falling(distances[rows, ranks], *ends, around.typical, weights)
     return result
+
+
+def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
+    """Count the neighbours shared with each neighbour, which counts as one, over those that either has."""
+    theirs = lists[indices]
+    common = np.ones(indices.shape)
+    for rank in range(lists.shape[1]):
+        one = theirs[:, :, rank]
+        common += ((one[:, :, None] == indices[:, None, :]) & (one >= 0)[:, :, None]).any(axis=2)
+        common += one == own[:, None]
+    either = 2 + (indices >= 0).sum(axis=1)[:, None] + (theirs >= 0).sum(axis=2)
+    return np.where(indices >= 0, common / (either - common), 0.0)
 
 
 def _scales(distances: Array, present: Array) -> Array:

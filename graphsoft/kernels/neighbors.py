@@ -15,13 +15,17 @@ from graphsoft.kernels import kernel
 __all__ = [
     "candidate_distances",
     "candidate_distances_sparse",
+    "cross_distances",
+    "cross_distances_sparse",
     "hash_rows",
     "hash_rows_sparse",
     "keep_lower",
     "nearest_by_products",
     "nearest_of_all",
+    "nearest_of_others",
     "nearest_sparse",
     "shared_neighbors",
+    "walk_to_nearest",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -304,3 +308,173 @@ def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> Non
                     right += 1
             common += int(holds_one) + int(holds_two)
             out[row, rank] = common / (size_one + size_two - common)
+
+
+@kernel
+def _cross_distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
+    """Compute the squared distance of a row of one set of points and a row of another."""
+    total = 0.0
+    for column in range(values.shape[1]):
+        gap = values[row, column] * factor - others[other, column] * far
+        total += gap * gap
+    return total
+
+
+@kernel
+def _cross_distance_sparse(
+    points: tuple[Array, Array, Array], factor: float, row: int,
+    others: tuple[Array, Array, Array], far: float, other: int,
+) -> float:  # fmt: skip
+    """Compute the squared distance of two sorted CSR rows, each matrix as (indptr, indices, values)."""
+    left, left_end = points[0][row], points[0][row + 1]
+    right, right_end = others[0][other], others[0][other + 1]
+    total = 0.0
+    while left < left_end or right < right_end:
+        if right == right_end or (left < left_end and points[1][left] < others[1][right]):
+            gap = points[2][left] * factor
+            left += 1
+        elif left == left_end or others[1][right] < points[1][left]:
+            gap = others[2][right] * far
+            right += 1
+        else:
+            gap = points[2][left] * factor - others[2][right] * far
+            left += 1
+            right += 1
+        total += gap * gap
+    return total
+
+
+@kernel
+def cross_distances(
+    values: Array, factors: Array, others: Array, far: Array, rows: Array, candidates: Array, out: Array
+) -> None:
+    """Compute squared distances of `rows` to their candidates (b, c) among `others`; infinite for -1.
+
+    `far` holds the factors of `others`.
+    """
+    for place in range(candidates.shape[0]):
+        row = rows[place]
+        for rank in range(candidates.shape[1]):
+            other = candidates[place, rank]
+            out[place, rank] = np.inf
+            if other >= 0:
+                out[place, rank] = _cross_distance(values, factors[row], row, others, far[other], other)
+
+
+@kernel
+def cross_distances_sparse(
+    points: tuple[Array, Array, Array],
+    factors: Array,
+    others: tuple[Array, Array, Array],
+    far: Array,
+    rows: Array,
+    candidates: Array,
+    out: Array,
+) -> None:
+    """Compute what `cross_distances` does, for CSR data."""
+    for place in range(candidates.shape[0]):
+        row = rows[place]
+        for rank in range(candidates.shape[1]):
+            other = candidates[place, rank]
+            out[place, rank] = np.inf
+            if other >= 0:
+                out[place, rank] = _cross_distance_sparse(
+                    points, factors[row], row, others, far[other], other
+                )
+
+
+@kernel
+def nearest_of_others(
+    values: Array, factors: Array, others: Array, far: Array, rows: Array, best: Array, columns: Array
+) -> None:
+    """Find the nearest of `others` for each of `rows`; ties go to the lower column."""
+    last = best.shape[1] - 1
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        for other in range(others.shape[0]):
+            distance = _cross_distance(values, factors[row], row, others, far[other], other)
+            if distance < best[place, last]:
+                _insert(best[place], columns[place], distance, other)
+
+
+@kernel
+def _offer(scores: Array, columns: Array, left: Array, score: float, column: int) -> None:
+    """Put a column that has not been left into a list sorted by score, dropping the last one."""
+    place = scores.shape[0] - 1
+    while place > 0 and scores[place - 1] > score:
+        scores[place] = scores[place - 1]
+        columns[place] = columns[place - 1]
+        left[place] = left[place - 1]
+        place -= 1
+    scores[place] = score
+    columns[place] = column
+    left[place] = 0
+
+
+@kernel
+def walk_to_nearest(
+    is_sparse: bool,
+    dense: tuple[Array, Array],
+    sparse: tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]],
+    factors: Array,
+    far: Array,
+    edges: tuple[Array, Array],
+    entries: Array,
+    start: int,
+    best: Array,
+    columns: Array,
+) -> None:
+    """Look for the nearest of other points by walks along their graph, from the nearest of some entries.
+
+    Parameters
+    ----------
+    is_sparse : bool
+        Whether the points are in `sparse` or in `dense`; what is not used has no rows.
+    dense : two ndarrays of shapes (q, d) and (n, d)
+        The points that ask, and the others.
+    sparse : two CSR matrices, each as (indptr, indices, values)
+    factors, far : ndarrays of shapes (q,) and (n,)
+    edges : (indptr, indices)
+        The graph of the others.
+    entries : ndarray of shape (b, e)
+        Where the walks of each row begin; -1 is none.
+    start : int
+        The row that the first of `entries` belongs to.
+    best, columns : ndarrays of shape (b, c)
+        The result, best first; to be passed in full of infinity and of -1. The walk goes on from the nearest
+        point not yet left until all c points that are known as nearest have been left.
+    """
+    indptr, indices = edges
+    seen = np.full(far.shape[0], -1, dtype=np.int32)
+    width = best.shape[1]
+    left = np.zeros(width, dtype=np.int64)  # 1 for those that the walk has gone on from, by place
+    for place in range(best.shape[0]):
+        row = start + place
+        factor = factors[row]
+        scores, found = best[place], columns[place]
+        left[:] = 0
+        turn = 0
+        while True:
+            if turn < entries.shape[1]:
+                node, first, stop = -1, turn, turn + 1
+                turn += 1
+            else:
+                current = 0
+                while current < width and (left[current] == 1 or found[current] < 0):
+                    current += 1
+                if current == width:
+                    break
+                left[current] = 1
+                node = found[current]
+                first, stop = indptr[node], indptr[node + 1]
+            for edge in range(first, stop):
+                other = entries[place, edge] if node < 0 else indices[edge]
+                if other < 0 or seen[other] == place:
+                    continue
+                seen[other] = place
+                if is_sparse:
+                    distance = _cross_distance_sparse(sparse[0], factor, row, sparse[1], far[other], other)
+                else:
+                    distance = _cross_distance(dense[0], factor, row, dense[1], far[other], other)
+                if distance < scores[width - 1]:
+                    _offer(scores, found, left, distance, other)
