@@ -17,6 +17,7 @@ from graphsoft.methods.nmf import GNMF, NMF
 from graphsoft.methods.relation import Relation
 from graphsoft.methods.sof import SoF
 from graphsoft.methods.spectral import Spectral
+from graphsoft.methods.surviving import cluster_surviving
 from graphsoft.methods.symnmf import SymNMF
 from graphsoft.methods.tuples import cluster_tuples
 
@@ -38,6 +39,7 @@ __all__ = [
     "Spectral",
     "SphericalKMeans",
     "SymNMF",
+    "cluster_surviving",
     "cluster_tuples",
     "method_named",
     "takes_pairs",

@@ -55,7 +55,10 @@ class Sample:
         return self.given_features
 
     def informed(self) -> Sample:
-        """Put what is known into the graph: known pairs gain the largest weight, or lose as much."""
+        """Put what is known into the graph: known pairs gain the largest weight, or lose as much.
+
+        Points of which something is known are no longer tied to those with identical features.
+        """
         if self.side is None:
             return self
         graph = self.graph
@@ -64,7 +67,12 @@ class Sample:
         changed.data = np.maximum(changed.data, 0.0)
         changed.eliminate_zeros()
         changed.sort_indices()
-        return Sample(Graph(changed, graph.nodes, graph.notes), self.given_features)
+        sites = graph.sites
+        if sites is not None:
+            told = np.diff(self.side.indptr) > 0
+            own = np.where(told, len(graph) + np.arange(len(graph)), sites)
+            sites = np.unique(own, return_inverse=True)[1].astype(sites.dtype)
+        return Sample(Graph(changed, graph.nodes, graph.notes, sites), self.given_features)
 
     def take(self, rows: Array) -> Sample:
         """Keep only these points."""

@@ -23,7 +23,15 @@ from graphsoft.methods.interface import Clustering, Method, Progress, Sample
 from graphsoft.methods.losses import refined
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Fit", "Relation", "assess", "by_likelihood", "grouped_beside_strays", "polish_level"]
+__all__ = [
+    "Fit",
+    "Relation",
+    "assess",
+    "by_likelihood",
+    "grouped_beside_strays",
+    "polish_level",
+    "refit_rows",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -235,6 +243,63 @@ def polish_level(
     return memberships, tuple(trace)
 
 
+def refit_rows(
+    graph: Graph,
+    memberships: sp.csr_array,
+    rows: Array,
+    parents: sp.csr_array | None = None,
+    sweeps: int = 4,
+    progress: Progress | None = None,
+) -> sp.csr_array:
+    """Refine the memberships of some nodes, while all others and the masses of the clusters are held.
+
+    The first sweep takes in clusters of the neighbours; the likelihood of the edges at `rows` does not fall
+    in the others, for with masses held each node has the best answer to its neighbours in closed form.
+
+    Parameters
+    ----------
+    graph : Graph
+    memberships : csr_array of shape (n, m)
+    rows : ndarray of int
+        Nodes, each once.
+    parents : csr_array of shape (m, m_upper), optional
+        Refine for the likelihood of an upper level instead, as :func:`polish_level` does.
+    sweeps : int
+    progress : callable, optional
+
+    Returns
+    -------
+    csr_array of shape (len(rows), m)
+    """
+    adjacency = graph.adjacency[rows].tocsr()
+    halo = np.setdiff1d(adjacency.indices, rows)
+    local = np.empty(len(graph), dtype=adjacency.indices.dtype)
+    local[rows], local[halo] = np.arange(len(rows)), np.arange(len(halo)) + len(rows)
+    shape = (len(rows), len(rows) + len(halo))
+    adjacency = sp.csr_array((adjacency.data, local[adjacency.indices], adjacency.indptr), shape=shape)
+    inverse_degree = inverse_or_zero(graph.degrees[rows])
+    mass, floor = np.asarray(memberships.T @ graph.degrees), _floor(graph)
+    held, found = memberships[halo], memberships[rows]
+    least = LEAST if parents is None else LEAST_POLISHED
+
+    def gain(at: sp.csr_array, mass: Array, spread: bool) -> sp.csr_array:
+        return _gains_of_rows(adjacency, inverse_degree, at, inverse_or_zero(mass), floor, spread)[0]
+
+    for sweep in range(sweeps if len(rows) else 0):
+        spread = sweep == 0
+        everybody = sp.vstack([found, held], format="csr")
+        if parents is None:
+            step = gain(everybody, mass, spread)
+        else:
+            upper = gain((everybody @ parents).tocsr(), parents.T @ mass, spread)
+            candidates = gain(everybody, mass, spread) if spread else found
+            step = _lifted(candidates, upper, parents)
+        found = _reweighted(found, step, least)
+        if progress is not None:
+            progress("re-fitting", sweep + 1, sweeps)
+    return found
+
+
 def grouped_beside_strays(graph: Graph, count: int, progress: Progress | None = None) -> sp.csr_array:
     """Group nodes by contraction alone, strays with the heaviest group: memberships with one entry a row."""
     stray = strays(graph, count)
@@ -270,11 +335,25 @@ def _floor(graph: Graph) -> float:
 
 
 def _gains(graph: Graph, memberships: sp.csr_array, spread: bool) -> _Gains:
-    adjacency = graph.adjacency
-    inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), _inverse_mass(graph, memberships)
+    found, likelihood = _gains_of_rows(
+        graph.adjacency, inverse_or_zero(graph.degrees), memberships, _inverse_mass(graph, memberships),
+        _floor(graph), spread,
+    )  # fmt: skip
+    return _Gains(found, float(likelihood.sum()) + _of_degrees(graph))
+
+
+def _gains_of_rows(
+    adjacency: sp.csr_array,
+    inverse_degree: Array,
+    memberships: sp.csr_array,
+    inverse_mass: Array,
+    floor: float,
+    spread: bool,
+) -> tuple[sp.csr_array, Array]:
+    """Compute gains of the nodes that have a row in `adjacency`, the first ones of all in `memberships`."""
     ptr, clusters, shares = memberships.indptr, memberships.indices, memberships.data
-    count, floor = memberships.shape[1], _floor(graph)
-    likelihood = np.empty(len(graph))
+    count = memberships.shape[1]
+    likelihood = np.empty(adjacency.shape[0])
 
     def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
         if spread:
@@ -291,7 +370,7 @@ def _gains(graph: Graph, memberships: sp.csr_array, spread: bool) -> _Gains:
         return out_ptr, out_clusters[:filled].copy(), out_gains[:filled].copy()
 
     parts = list(map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)))
-    return _Gains(joined(parts, count), float(likelihood.sum()) + _of_degrees(graph))
+    return joined(parts, count), likelihood
 
 
 def _of_degrees(graph: Graph) -> float:
