@@ -1,0 +1,228 @@
+"""How stable a hierarchy is: found again on graphs whose edges were weighed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.checks import callback, generator, integer
+from graphsoft.clustering import SEED
+from graphsoft.comparison import common_points, overlaps
+from graphsoft.errors import InputError, shown
+from graphsoft.graph import Graph, marked
+from graphsoft.levels import hierarchy
+from graphsoft.memberships import frozen
+from graphsoft.parallel import map_blocks
+from graphsoft.result import Hierarchy, Level
+from graphsoft.tables import aligned, figure, levels_shown, shortened
+
+__all__ = ["Stability", "stability"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Progress = Callable[[str, int, int], None]
+
+# A cluster that overlaps none of a round's by more was not found again; so Hennig has it.
+LOST = 0.5
+# Points in one piece of work.
+ROWS = 1 << 15
+# No edge may vanish, for then the graph would fall into other components.
+LEAST_FACTOR = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """How surely clusters and points are found again; made by :func:`graphsoft.stability`.
+
+    ``print`` shows the clusters of the top level, and of those below that have no more than 30.
+
+    Attributes
+    ----------
+    rounds : int
+    clusters : tuple of ndarray, each of shape (m,)
+        For every level, the mean over the rounds of each cluster's overlap with the best match among the
+        clusters of the same level: the sum of the smaller memberships over that of the larger. From 0 to 1.
+    lost : tuple of ndarray of int, each of shape (m,)
+        Rounds in which that overlap was at most one half.
+    points : tuple of ndarray, each of shape (n,)
+        For every level, how surely each point is with the same others again: the overlap of the cluster that
+        it is in here with the one that it is in there, both drawn by its memberships; the mean over the
+        rounds. A point that is torn has less than 1 even where all is found again.
+    sizes : tuple of ndarray, each of shape (m,)
+        Points by their likeliest cluster.
+    company : tuple of ndarray, each of shape (m,)
+        The mean of `points` over those of each cluster; NaN where it has none.
+    """
+
+    rounds: int
+    clusters: tuple[Array, ...]
+    lost: tuple[Array, ...]
+    points: tuple[Array, ...]
+    sizes: tuple[Array, ...]
+    company: tuple[Array, ...]
+
+    def __repr__(self) -> str:
+        means = ", ".join(
+            f"{len(clusters)} clusters {np.average(clusters, weights=sizes):.2f}"
+            for clusters, sizes in zip(self.clusters, self.sizes, strict=True)
+        )
+        return f"Stability(over {self.rounds} rounds, mean by size: {means})"
+
+    def __str__(self) -> str:
+        lines = [
+            f"found again on {self.rounds} graphs with edges weighed anew; 1 is always, "
+            f"and lost is an overlap of at most {LOST:g}"
+        ]
+        for level in levels_shown([len(clusters) for clusters in self.clusters]):
+            mean = np.average(self.clusters[level], weights=self.sizes[level])
+            lines += ["", f"level {level}, {mean:.2f} by size:", *self._table(level)]
+        return "\n".join(lines)
+
+    def _table(self, level: int) -> list[str]:
+        clusters, lost, sizes = self.clusters[level], self.lost[level], self.sizes[level]
+        company = self.company[level]
+        rows = [["cluster", "size", "stability", "lost in", "company"]]
+        for cluster in np.argsort(-clusters, kind="stable").tolist():
+            numbers = [figure(clusters[cluster]), str(lost[cluster]), figure(company[cluster])]
+            rows.append([f"{level}-{cluster}", str(sizes[cluster]), *numbers])
+        return shortened(aligned(rows, left=["cluster"]))
+
+
+def stability(
+    h: Hierarchy, rounds: int = 10, *, rng: Any = None, progress: Progress | None = None
+) -> Stability:
+    """Find a hierarchy again and again on graphs with edges weighed anew, and tell what stays.
+
+    In every round each edge's weight is multiplied by a number of its own, drawn from the exponential
+    distribution (the Bayesian bootstrap), and the hierarchy is found from scratch, with its own settings. A
+    bootstrap that counts edges would leave out a third of them, and cut graphs of neighbours into pieces.
+
+    Parameters
+    ----------
+    h : Hierarchy
+    rounds : int
+        How often. Each takes as long as finding the hierarchy did, `h.report.seconds["levels"]`: minutes
+        for a million points.
+    rng : None, int, or numpy Generator
+        Where the numbers come from. None gives the same answer every time.
+    progress : callable, optional
+        Called as ``progress("stability", done, rounds)``.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    InputError
+        Where a method looked at features, which this does not draw anew.
+
+    Notes
+    -----
+    Stable is not right, and what is not stable need not be wrong: where a level has more clusters than there
+    are groups, these are cut in one of many ways, none of them stable and all of them pure.
+    ``examples/how_sure.py`` measures what stability says of known classes.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> h = graphsoft.hierarchy(nx.ring_of_cliques(4, 6), levels=[4])
+    >>> graphsoft.stability(h, rounds=3).lost[0].tolist()
+    [0, 0, 0, 0]
+    """
+    if not isinstance(h, Hierarchy):
+        raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returned")
+    integer("rounds", rounds, 1)
+    callback("progress", progress)
+    random = generator("rng", rng) or np.random.default_rng(SEED)
+    _refuse_feature_methods(h)
+    reverse = _reverse(h.graph)
+    shapes = [level.memberships.shape for level in h]
+    found = [np.zeros(clusters) for _, clusters in shapes]
+    lost = [np.zeros(clusters, dtype=np.int64) for _, clusters in shapes]
+    kept = [np.zeros(points) for points, _ in shapes]
+    for done in range(rounds):
+        again = _found_again(h, _weighed_anew(h.graph, reverse, random), random)
+        for at, (level, other) in enumerate(zip(h, again, strict=True)):
+            overlap = _overlaps(level, other)
+            best = overlap.max(axis=1).toarray().ravel()
+            found[at] += best
+            lost[at] += best <= LOST
+            kept[at] += _company_kept(level, other, overlap)
+        if progress is not None:
+            progress("stability", done + 1, rounds)
+    points = [each / rounds for each in kept]
+    sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in h]
+    company = [_means(level.labels, *each) for level, *each in zip(h, points, sizes, strict=True)]
+    clusters = [each / rounds for each in found]
+    parts = (tuple(map(frozen, part)) for part in (clusters, lost, points, sizes, company))
+    return Stability(rounds, *parts)
+
+
+def _means(labels: Array, values: Array, sizes: Array) -> Array:
+    sums = np.bincount(labels, values, len(sizes))
+    means: Array = np.divide(sums, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+    return means
+
+
+def _refuse_feature_methods(h: Hierarchy) -> None:
+    featured = h.features is not None
+    points = [len(h.graph), *h.settings.levels]
+    for method, count in zip(h.settings.methods, points, strict=False):
+        if "features" in method.reads(count, featured):
+            problem = f"was found by {type(method).__name__}, which looks at features"
+            raise InputError("h", problem, "use a method for graphs: it is their edges that are weighed anew")
+
+
+def _found_again(h: Hierarchy, graph: Graph, random: np.random.Generator) -> Hierarchy:
+    settings = h.settings
+    return hierarchy(
+        graph,
+        settings.levels,
+        method=settings.methods,
+        polish=settings.polish,
+        must_link=settings.must_link or None,
+        cannot_link=settings.cannot_link or None,
+        known=dict(settings.known) or None,
+        min_children=settings.min_children,
+        max_children=settings.max_children,
+        rng=random,
+    )
+
+
+def _reverse(graph: Graph) -> Array:
+    """Find for every stored entry the place of the same edge the other way round."""
+    edges = graph.adjacency
+    places = sp.csr_array((np.arange(edges.nnz), edges.indices, edges.indptr), shape=edges.shape)
+    return np.asarray(places.tocsc().data)
+
+
+def _weighed_anew(graph: Graph, reverse: Array, random: np.random.Generator) -> Graph:
+    """Multiply every edge by an exponential number of mean 1; copies of a point stay copies."""
+    edges = graph.adjacency
+    factors = np.maximum(random.exponential(size=edges.nnz), LEAST_FACTOR)
+    later = reverse < np.arange(edges.nnz)
+    factors[later] = factors[reverse[later]]
+    weights = sp.csr_array((edges.data * factors, edges.indices, edges.indptr), shape=edges.shape)
+    weights.has_canonical_format = True
+    return marked(Graph(weights, graph.nodes, graph.notes, graph.sites))
+
+
+def _overlaps(level: Level, other: Level) -> sp.csr_array:
+    common = common_points(level.memberships, other.memberships)
+    sizes, others = (np.asarray(each.memberships.sum(axis=0)).ravel() for each in (level, other))
+    return overlaps(common, sizes, others)
+
+
+def _company_kept(level: Level, other: Level, overlap: sp.csr_array) -> Array:
+    """Compute for every point the expected overlap of the two clusters it is in, ``s_i^T O t_i``."""
+
+    def piece(start: int, stop: int) -> Array:
+        here, there = level.memberships[start:stop], other.memberships[start:stop]
+        return np.asarray((here @ overlap).multiply(there).sum(axis=1)).ravel()
+
+    return np.concatenate(list(map_blocks(piece, level.memberships.shape[0], ROWS)))

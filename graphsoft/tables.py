@@ -1,0 +1,71 @@
+"""Tables as text: what results print."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+__all__ = ["aligned", "figure", "levels_shown", "shortened"]
+
+# A printed table has at most so many rows, and then says how many more there are.
+ROWS_SHOWN = 30
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[str] = ()) -> list[str]:
+    """Set rows in columns, numbers to the right; a column with nothing under its header is left out.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        The first is the header.
+    left : collection of str
+        Headers of the columns that read from the left.
+
+    Examples
+    --------
+    >>> aligned([["id", "size", "no"], ["0-1", "7", ""], ["0-12", "12", ""]], left=["id"])
+    ['id    size', '0-1      7', '0-12    12']
+    """
+    columns = []
+    for column in zip(*rows, strict=True):
+        if any(column[1:]):
+            width = max(map(len, column))
+            columns.append([f.ljust(width) if column[0] in left else f.rjust(width) for f in column])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+def shortened(lines: list[str], most: int = ROWS_SHOWN) -> list[str]:
+    """Keep a header and `most` lines, and say how many are left out.
+
+    Examples
+    --------
+    >>> shortened(["head", "a", "b", "c"], 1)
+    ['head', 'a', '... and 2 more']
+    """
+    if len(lines) <= most + 1:
+        return lines
+    return [*lines[: most + 1], f"... and {len(lines) - most - 1} more"]
+
+
+def levels_shown(sizes: Sequence[int]) -> list[int]:
+    """Choose the levels to print, coarsest first: the top, and those below until one would be too long.
+
+    Examples
+    --------
+    >>> levels_shown([100, 20, 10]), levels_shown([200, 100])
+    ([2, 1], [1])
+    """
+    shown = [len(sizes) - 1]
+    while shown[-1] > 0 and sizes[shown[-1] - 1] <= ROWS_SHOWN:
+        shown.append(shown[-1] - 1)
+    return shown
+
+
+def figure(value: float, form: str = ".2f") -> str:
+    """Write a number, or a dash where there is none.
+
+    Examples
+    --------
+    >>> figure(0.5), figure(float("nan"))
+    ('0.50', '-')
+    """
+    return "-" if value != value else format(value, form)  # noqa: PLR0124
