@@ -13,12 +13,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphsoft.bipartite import bipartite_graph
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
+    from graphsoft.flows import flow_graph
     from graphsoft.graph import Graph, as_graph, knn_graph
+    from graphsoft.ladder import Suggestion, suggest_levels
     from graphsoft.levels import hierarchy
     from graphsoft.methods import Clustering, Relation
     from graphsoft.pairwise import pairwise_graph
+    from graphsoft.propagation import Propagated, propagate
+    from graphsoft.resampling import Stability, stability
     from graphsoft.result import Hierarchy, Level
     from graphsoft.tree import Node, Tree
     from graphsoft.walks import multistep
@@ -32,14 +37,22 @@ __all__ = [
     "InputError",
     "Level",
     "Node",
+    "Propagated",
     "Relation",
+    "Stability",
+    "Suggestion",
     "Tree",
     "as_graph",
+    "bipartite_graph",
     "cluster",
+    "flow_graph",
     "hierarchy",
     "knn_graph",
     "multistep",
     "pairwise_graph",
+    "propagate",
+    "stability",
+    "suggest_levels",
 ]
 
 # Where each public name lives. They are imported on first use, so that `import graphsoft` stays quick.
@@ -52,14 +65,22 @@ _HOME = {
     "InputError": "errors",
     "Level": "result",
     "Node": "tree",
+    "Propagated": "propagation",
     "Relation": "methods",
+    "Stability": "resampling",
+    "Suggestion": "ladder",
     "Tree": "tree",
     "as_graph": "graph",
+    "bipartite_graph": "bipartite",
     "cluster": "clustering",
+    "flow_graph": "flows",
     "hierarchy": "levels",
     "knn_graph": "graph",
     "multistep": "walks",
     "pairwise_graph": "pairwise",
+    "propagate": "propagation",
+    "stability": "resampling",
+    "suggest_levels": "ladder",
 }
 
 

@@ -128,14 +128,16 @@ def refuse_asymmetric(
     row, column = pair
     there, back = _entry(matrix, row, column), _entry(matrix, column, row)
     remedy = (
-        "pass A.maximum(A.T), A.minimum(A.T) or (A + A.T) / 2, or affinity='features' if rows are points; "
-        "distances to nearest neighbours need equally many entries in each row, by rising distance"
+        "pass graphsoft.flow_graph(A) if edges have directions, A.maximum(A.T), A.minimum(A.T) or "
+        "(A + A.T) / 2 if not, or affinity='features' if rows are points; distances to nearest neighbours "
+        "need equally many entries in each row, by rising distance"
     )
+    named = "pass graphsoft.flow_graph(graph), which follows the directions, or graph.to_undirected()"
     return InputError(
         argument,
         f"is not symmetric: the weight of {_edge(row, column, names)} is {there:.10g}, that of "
         f"{_edge(column, row, names)} is {back:.10g}",
-        remedy if names is None else "pass graph.to_undirected(), or add the missing directions",
+        remedy if names is None else named,
     )
 
 

@@ -38,8 +38,12 @@ _OPTIONS = {
     "weights": "--weights",
     "affinity": "--affinity",
     "method": "--method",
+    "min_children": "--min-children",
+    "max_children": "--max-children",
 }
-_PASSED_ON = ("n_neighbors", "metric", "weights", "affinity", "method", "polish")
+_PASSED_ON = (
+    "n_neighbors", "metric", "weights", "affinity", "method", "polish", "min_children", "max_children",
+)  # fmt: skip
 _MEMBERSHIPS = re.compile(r"memberships-(\d+)\.npz", re.ASCII)
 
 
@@ -119,7 +123,12 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_hierarchy, output=None, labels=None)
     add = command.add_argument
     add("input", help="csv, tsv, npy, npz, mtx, edges, edgelist, txt or graphml; also .gz")
-    add("--levels", required=True, metavar="M,M,...", help="falling numbers of clusters, as 100,20,10")
+    add(
+        "--levels",
+        required=True,
+        metavar="M,M,...",
+        help="falling numbers of clusters, as 100,20,10, or auto",
+    )
     add("-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here")
     add("--labels", metavar="NAME", help="known classes, only for scores: a column, array or node attribute")
     add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbours of a point (10)")
@@ -132,6 +141,8 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="refine every level on the graph of the points",
     )
+    add("--min-children", type=int, metavar="M", help="least clusters under each of the next level")
+    add("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
     add("--quiet", action="store_true", default=False, help="no progress, no tables")
     add("--force", action="store_true", default=False, help="overwrite what graphsoft did not write")
     return parser
@@ -148,7 +159,7 @@ def _hierarchy(options: argparse.Namespace) -> None:
         raise InputError("output", "is empty", "name a directory")
     output = None if options.output is None else Path(options.output)
     if output is not None:
-        _check_output(output, options.force, len(sizes))
+        _check_output(output, options.force)
     keywords = {name: getattr(options, name) for name in _PASSED_ON if hasattr(options, name)}
     keywords.setdefault("affinity", dataset.affinity)
     line = None if options.quiet else ProgressLine(sys.stderr)
@@ -167,16 +178,18 @@ def _hierarchy(options: argparse.Namespace) -> None:
             print(written, file=sys.stderr)
 
 
-def _parse_levels(text: str) -> list[int]:
+def _parse_levels(text: str) -> list[int] | str:
+    if text == "auto":
+        return text
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            "levels", f"got {shown(text)}", "give whole numbers with commas, as 100,20,10"
+            "levels", f"got {shown(text)}", "give whole numbers with commas, as 100,20,10, or auto"
         ) from None
 
 
-def _check_output(folder: Path, force: bool, levels: int) -> None:
+def _check_output(folder: Path, force: bool) -> None:
     """Make the folder; refuse, before the long work, to write over files of someone else."""
     if folder.exists() and not folder.is_dir():
         raise InputError("output", f"{str(folder)!r} is a file", "name a directory")
@@ -185,15 +198,12 @@ def _check_output(folder: Path, force: bool, levels: int) -> None:
         raise InputError("output", f"{str(folder)!r} cannot be written to", "name another directory")
     if force or _is_ours(folder):
         return
-    names = [
-        "report.json",
-        "tree.json",
-        "labels.csv",
-        *(f"memberships-{level}.npz" for level in range(levels)),
-    ]
-    there = [name for name in names if (folder / name).exists()]
+    names = {"report.json", "tree.json", "labels.csv"}
+    there = sorted(
+        path for path in folder.iterdir() if path.name in names or _MEMBERSHIPS.fullmatch(path.name)
+    )
     if there:
-        problem = f"{str(folder / there[0])!r} is there and graphsoft did not write it"
+        problem = f"{str(there[0])!r} is there and graphsoft did not write it"
         raise InputError("output", problem, "name another directory, or say --force")
 
 

@@ -16,7 +16,7 @@ from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, r
 from graphsoft.memberships import frozen_rows, one_cluster_each, rows_to_one
 from graphsoft.methods import Clustering, Method, Sample, method_named, takes_pairs
 from graphsoft.methods.relation import by_likelihood
-from graphsoft.side import side_information
+from graphsoft.side import kept_pairs, side_information
 
 __all__ = ["cluster", "find"]
 
@@ -110,20 +110,12 @@ def cluster(
         sample = Sample(None, given, side)
     found = find(sample, k, settings, random or np.random.default_rng(SEED), progress)
     frozen_rows(found.memberships)
-    status = found.status if side is None else f"{found.status}; {_kept(side, found.labels)}"
+    status = found.status if side is None else f"{found.status}; {kept_pairs(side, found.labels)}"
     return replace(found, status=status, nodes=names)
 
 
 def _called(method: Any) -> str:
     return method if isinstance(method, str) else type(method).__name__
-
-
-def _kept(side: sp.csr_array, labels: Array) -> str:
-    """Say how many of the known pairs came out as they are known."""
-    pairs = sp.triu(side).tocoo()
-    one, two = (labels[ends] for ends in pairs.coords)
-    right = np.count_nonzero((one == two) == (pairs.data > 0))
-    return f"{right} of {pairs.nnz} known pairs kept"
 
 
 def find(
@@ -139,7 +131,7 @@ def find(
         sample = sample.informed()
     if "graph" not in reads:
         return _spared(sample, count, method, random, progress)
-    tied = sample.graph.sites if sample.side is None else None  # who is told apart may be the same elsewhere
+    tied = sample.graph.sites if sample.side is None else None  # who is told apart may look the same
     if tied is None or tied.max() + 1 < count:
         return _beside_strays(sample, count, method, random, progress)
     sites = int(tied.max()) + 1

@@ -18,7 +18,7 @@ from graphsoft.graph import Graph
 from graphsoft.kernels.contraction import best_partners, contract, match, match_siblings
 from graphsoft.parallel import map_pieces, pieces_by_load
 
-__all__ = ["Scale", "coarsen", "contracted", "grouped", "strays"]
+__all__ = ["Scale", "coarsen", "contracted", "grouped", "merge_round", "strays"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -76,7 +76,7 @@ def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Sca
     current, whole = graph, len(graph)
     group, kept = np.arange(whole), whole
     while len(current) > count:
-        merged, groups = _merge_round(current, len(current) - count)
+        merged, groups = merge_round(current, len(current) - count)
         current = contracted(current, merged, groups)
         group = merged[group]
         if progress is not None:
@@ -155,16 +155,32 @@ def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_arra
     return sp.csr_array((data, indices, ptr), shape=(len(counts), columns))
 
 
-def _merge_round(graph: Graph, most: int) -> tuple[Array, int]:
-    """Choose at most `most` merges: the new number of every node, and how many there are."""
+def merge_round(graph: Graph, most: int, allowed: sp.csr_array | None = None) -> tuple[Array, int]:
+    """Choose at most `most` merges: the new number of every node, and how many there are.
+
+    Parameters
+    ----------
+    graph : Graph
+    most : int
+    allowed : csr_array of shape (n, n), optional
+        The edges of the graph along which nodes may merge, if not along all; where it holds none, nothing
+        merges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> merge_round(as_graph(nx.path_graph(3)), 1)
+    (array([0, 0, 1]), 2)
+    """
     count = len(graph)
-    partners, scores = _partners(graph)
+    partners, scores = _partners(graph, graph.adjacency if allowed is None else allowed)
     order = np.argsort(-scores, kind="stable")
     pair = match
     possible = pair(partners, order, count, np.arange(count))
-    if possible == 0:
+    if possible == 0 and allowed is None:
         return _group_lightest(graph, most)
-    if possible < FEW_PAIRS * np.count_nonzero(partners >= 0):
+    if allowed is None and possible < FEW_PAIRS * np.count_nonzero(partners >= 0):
         pair = match_siblings
         possible = pair(partners, order, count, np.arange(count))
     leaders = np.arange(count)
@@ -172,17 +188,15 @@ def _merge_round(graph: Graph, most: int) -> tuple[Array, int]:
     return _numbered(leaders)
 
 
-def _partners(graph: Graph) -> tuple[Array, Array]:
-    adjacency = graph.adjacency
+def _partners(graph: Graph, edges: sp.csr_array) -> tuple[Array, Array]:
+    """Find for every node the best of the nodes that `edges` join it to."""
     inverse = inverse_or_zero(graph.degrees)
     partners, scores = np.empty(len(graph), dtype=np.int64), np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        best_partners(
-            adjacency.indptr, adjacency.indices, adjacency.data, inverse, start, stop, partners, scores
-        )
+        best_partners(edges.indptr, edges.indices, edges.data, inverse, start, stop, partners, scores)
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+    for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
         pass
     return partners, scores
 

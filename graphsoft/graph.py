@@ -23,6 +23,7 @@ __all__ = [
     "Graph",
     "as_graph",
     "check_options",
+    "is_networkx",
     "joined_to_nearest",
     "knn_graph",
     "marked",
@@ -186,7 +187,7 @@ def read_input(
     choice("metric", metric, METRICS)
     if isinstance(X, Graph):
         return X if X._checked else _by_hand(X)
-    if _is_networkx(X):
+    if is_networkx(X):
         matrix, nodes, notes = from_networkx(X, "X")
         return _given(matrix, nodes, notes)
     notes = []
@@ -233,7 +234,8 @@ def _like_graph(matrix: sp.csr_array) -> bool:
     return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix.copy()))[1] is None
 
 
-def _is_networkx(data: Any) -> bool:
+def is_networkx(data: Any) -> bool:
+    """Tell whether `data` is a networkx graph; if so, networkx has been imported."""
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(data, networkx.Graph)
 
@@ -404,7 +406,7 @@ def joined_to_nearest(
 
 def _features(X: Any, metric: str) -> Any:
     """Check points given as a table or as a sparse matrix."""
-    if isinstance(X, Graph) or _is_networkx(X):
+    if isinstance(X, Graph) or is_networkx(X):
         raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
     if not sp.issparse(X):
         return dense_matrix(X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from graphsoft.clustering import SEED, find
 from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
-from graphsoft.memberships import rows_to_one
-from graphsoft.methods import Method, Relation, Sample, method_named
+from graphsoft.grouping import Limits, between, grouped_within, keeps_to
+from graphsoft.ladder import suggest
+from graphsoft.memberships import likeliest, rows_to_one
+from graphsoft.methods import Method, Relation, Sample, method_named, takes_pairs
 from graphsoft.methods.relation import assess, by_likelihood, grouped_beside_strays, polish_level
 from graphsoft.result import Hierarchy, Level, LevelReport, Report, Settings
+from graphsoft.side import kept_pairs, listed_labels, listed_pairs, side_information
 from graphsoft.walks import cluster_graph, edge_graph
 
 __all__ = ["hierarchy"]
@@ -32,7 +36,7 @@ LEAST_PARENT = 0.01
 
 def hierarchy(
     X: Any,
-    levels: int | Sequence[int],
+    levels: int | Sequence[int] | str,
     *,
     n_neighbors: int = 10,
     metric: str = "euclidean",
@@ -40,6 +44,11 @@ def hierarchy(
     affinity: str = "auto",
     method: str | Method | Sequence[str | Method] = "relation",
     polish: bool = True,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    known: Any = None,
+    min_children: int | None = None,
+    max_children: int | None = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Hierarchy:
@@ -49,8 +58,9 @@ def hierarchy(
     ----------
     X : array_like, data frame, sparse matrix, networkx graph or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`.
-    levels : int or sequence of int
-        How many clusters each level has, falling; at most as many as points.
+    levels : int, sequence of int, or "auto"
+        How many clusters each level has, falling; at most as many as points. With ``"auto"`` they are those
+        that :func:`graphsoft.suggest_levels` finds, and the report says why.
     n_neighbors, metric, weights, affinity
         How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`.
     method : str, settings, or a sequence of them with one for each level
@@ -61,6 +71,15 @@ def hierarchy(
         Refine every level on the graph of the points. Without it each level only clusters the cluster graph
         below it, as the method was published. Only relation factorization on all levels can polish; with any
         other method this has no effect.
+    must_link, cannot_link, known
+        What you know of some points, as :func:`graphsoft.cluster` takes it. The levels are found in the graph
+        with that put in; polished ones also do not group clusters whose points are mostly known to be apart,
+        while others can be grouped. It does not bind, and the report says for each level how many pairs came
+        out as known: on a fine level most points of one class are in different clusters. Degrees, masses, the
+        graphs of the levels and the figures in the report are those of the graph without.
+    min_children, max_children : int, optional
+        At least and at most so many clusters under every cluster of the next level, by their likeliest
+        parents, as in `Hierarchy.tree`. These bind. For polished relation factorization only.
     rng : None, int, or numpy Generator
         Where the chance comes from, for the approximate neighbour search and for methods that use any;
         relation factorization uses none. None gives the same answer every time.
@@ -86,41 +105,53 @@ def hierarchy(
     >>> h[-1].labels[:8].tolist()
     [0, 0, 0, 0, 0, 0, 0, 0]
     """
-    sizes = _falling_sizes(levels, _rows(X) or None)  # of no points at all the door complains better
-    methods = _one_for_each_level(method, len(sizes))
+    auto = isinstance(levels, str) and levels == "auto"
+    # of no points at all the door complains better; until the graph is there one level stands for its own
+    sizes = [1] if auto else _falling_sizes(levels, _rows(X) or None)
+    methods = _one_for_each_level(method, len(sizes), auto)
     if not isinstance(polish, bool | np.bool_):
         raise InputError("polish", f"got {shown(polish)}", "use True or False")
     check_options(n_neighbors, metric, weights, "union", progress)
+    children = _limits(min_children, max_children, sizes, methods, bool(polish))
     random = generator("rng", rng)
+    must, cannot = listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link)
     began = time.perf_counter()
     given = read_input(X, affinity, metric, weights)
     sizes = _falling_sizes(sizes, len(given))
+    names = given.nodes if isinstance(given, Graph) else range(len(given))
+    side = side_information(names, must, cannot, known)
     if isinstance(given, Graph):
         _refuse_feature_methods(methods, [len(given), *sizes])
-        sample = Sample(given)
-    else:
-        sample = Sample(joined_to_nearest(given, n_neighbors, weights, "union", random, progress), given)
+    if side is not None:
+        _refuse_known_pairs(methods[0], len(given), isinstance(given, Features))
+    settings = Settings(
+        tuple(sizes), tuple(methods), bool(polish), n_neighbors, metric, weights,
+        must, cannot, listed_labels(names, known), *children,
+    )  # fmt: skip
+    sample = _sample(given, side, settings, random, progress)
     graph = sample.graph
     ready = time.perf_counter()
-    likely = [each for each in methods if by_likelihood(each)]
-    random = random or np.random.default_rng(SEED)
-    if len(likely) == len(methods):
-        fitted = _by_likelihood(graph, sizes, likely, polish, random, progress)
-    else:
-        fitted = _climb_published(sample, sizes, methods, random, progress)
-    reports = [_report(graph, each) for each in fitted]
-    done = time.perf_counter()
-    report = Report(
-        nodes=len(graph),
-        edges=(graph.adjacency.nnz + int(np.count_nonzero(graph.adjacency.diagonal()))) // 2,
-        components=int(graph.components.max()) + 1,
-        notes=graph.notes + _notes(graph, sizes),
-        levels=tuple(reports),
-        seconds={"graph": ready - began, "levels": done - ready},
-    )
+    settings, why = _own_levels(sample, settings, random, progress) if auto else (settings, ())
+    fitted = _fitted(sample, settings, random or np.random.default_rng(SEED), progress)
+    reports = [_report(graph, each, side) for each in fitted]
+    seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
+    report = _whole_report(graph, settings.levels, reports, seconds, why)
     found = tuple(Level.of(graph, each.memberships, each.parents, each.graph) for each in fitted)
-    settings = Settings(tuple(sizes), tuple(methods), bool(polish), n_neighbors, metric, weights)
     return Hierarchy(found, graph, report, settings, sample.given_features)
+
+
+def _sample(
+    given: Graph | Features,
+    side: sp.csr_array | None,
+    settings: Settings,
+    random: np.random.Generator | None,
+    progress: Progress | None,
+) -> Sample:
+    """Join points to their nearest, if it is points that are given."""
+    if isinstance(given, Graph):
+        return Sample(given, None, side)
+    graph = joined_to_nearest(given, settings.n_neighbors, settings.weights, "union", random, progress)
+    return Sample(graph, given, side)
 
 
 @dataclass(frozen=True)
@@ -144,27 +175,63 @@ class _Run:
     likely: bool = True
 
 
+def _fitted(
+    sample: Sample, settings: Settings, random: np.random.Generator, progress: Progress | None
+) -> list[_Fitted]:
+    """Find all levels, in the way that the methods allow."""
+    likely = [each for each in settings.methods if by_likelihood(each)]
+    polished = settings.polish and len(likely) == len(settings.methods)
+    if len(likely) == len(settings.methods):
+        levels = _by_likelihood(sample, settings, likely, random, progress)
+    else:
+        levels = _climb_published(sample, settings.levels, settings.methods, random, progress)
+    return levels if sample.side is None else _on_given(sample.graph, levels, polished)
+
+
 def _by_likelihood(
-    graph: Graph,
-    sizes: list[int],
+    sample: Sample,
+    settings: Settings,
     methods: list[Relation],
-    polish: bool,
     random: np.random.Generator,
     progress: Progress | None,
 ) -> list[_Fitted]:
     """Climb by relation factorization; identical points are one node until the end."""
-    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= sizes[0] else None
-    work = graph if tied is None else contracted(graph, tied, int(tied.max()) + 1)
-    climb = _climb_polished if polish else _climb_published
-    fitted = climb(Sample(work), sizes, methods, random, progress)
+    graph, side = sample.informed().graph, sample.side
+    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= settings.levels[0] else None
+    work = graph
+    if tied is not None:
+        sites = int(tied.max()) + 1
+        work = contracted(graph, tied, sites)
+        side = side if side is None else between(side, tied, sites)
+    if settings.polish:
+        fitted = _climb_polished(Sample(work, None, side), settings, methods, random, progress)
+    else:
+        fitted = _climb_published(Sample(work), settings.levels, methods, random, progress)
     if tied is not None:
         fitted = [replace(each, memberships=each.memberships[tied]) for each in fitted]
     return fitted
 
 
+def _on_given(graph: Graph, levels: list[_Fitted], polished: bool) -> list[_Fitted]:
+    """Make the graphs of the clusters anew of the graph as it was given, without what is known of pairs."""
+    fresh: list[_Fitted] = []
+    below, step = graph, levels[0].memberships
+    for level in levels:
+        if polished:
+            clusters = cluster_graph(level.memberships, graph.degrees)
+        elif level.run.likely:
+            clusters = cluster_graph(step, below.degrees)
+        else:
+            clusters = edge_graph(step, below)
+        fresh.append(replace(level, graph=clusters))
+        if level.parents is not None:
+            below, step = clusters, level.parents
+    return fresh
+
+
 def _climb_published(
     sample: Sample,
-    sizes: list[int],
+    sizes: Sequence[int],
     methods: Sequence[Method],
     random: np.random.Generator,
     progress: Progress | None,
@@ -180,9 +247,9 @@ def _climb_published(
         chained = found.memberships if chained is None else chained @ found.memberships
         likely = by_likelihood(method)
         if likely:
-            graph = cluster_graph(found.memberships, below.graph.degrees)
+            graph = cluster_graph(found.memberships, below.informed().graph.degrees)
         else:
-            graph = edge_graph(found.memberships, below.graph)
+            graph = edge_graph(found.memberships, below.informed().graph)
         trace = tuple(-value for value in found.trace) if likely else found.trace
         run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began, likely)
         levels.append(_Fitted(chained, graph, None, run))
@@ -192,15 +259,18 @@ def _climb_published(
 
 def _climb_polished(
     sample: Sample,
-    sizes: list[int],
+    settings: Settings,
     methods: list[Relation],
     random: np.random.Generator,
     progress: Progress | None,
 ) -> list[_Fitted]:
-    """Group the clusters of each level, and refine on the points' graph before climbing further."""
+    """Group the clusters of each level, and refine on the points' graph before climbing further.
+
+    What is known of pairs is in the graph already, and decides here which clusters are not to be grouped.
+    """
     began = time.perf_counter()
-    graph = sample.graph
-    first = find(sample, sizes[0], methods[0], random, progress)
+    graph, sizes = sample.graph, settings.levels
+    first = find(Sample(graph), sizes[0], methods[0], random, progress)
     memberships, groups = first.memberships, []
     status = "factorized, later refined for the levels above," if sizes[1:] else "factorized"
     trace = tuple(-value for value in first.trace)
@@ -209,7 +279,7 @@ def _climb_polished(
     for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
         at = memberships if upper is None else memberships @ upper
-        groups.append(grouped_beside_strays(cluster_graph(at, graph.degrees), size, progress))
+        groups.append(_groups(cluster_graph(at, graph.degrees), at, size, settings, sample.side, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
         memberships, trace = polish_level(graph, memberships, upper, method.rounds, method.sweeps, progress)
         status = f"grouped and polished by {len(trace)} sweeps"
@@ -221,6 +291,23 @@ def _climb_polished(
         levels.append(_Fitted(memberships, clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
     return levels
+
+
+def _groups(
+    clusters: Graph,
+    memberships: sp.csr_array,
+    count: int,
+    settings: Settings,
+    side: sp.csr_array | None,
+    progress: Progress | None,
+) -> sp.csr_array:
+    """Group the clusters that points have these memberships of, within what is wished and known."""
+    least, most = settings.min_children, settings.max_children
+    free = grouped_beside_strays(clusters, count, progress)
+    if side is not None:
+        side = between(side, likeliest(memberships), len(clusters))
+    limits = Limits(least or 0, most or len(clusters), side)
+    return free if keeps_to(free, limits) else grouped_within(clusters, count, limits, progress)
 
 
 def _mean_features(features: Features | None, memberships: sp.csr_array) -> Features | None:
@@ -244,15 +331,51 @@ def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
     return rows_to_one(lazy)
 
 
-def _report(graph: Graph, fitted: _Fitted) -> LevelReport:
+def _report(graph: Graph, fitted: _Fitted, side: sp.csr_array | None) -> LevelReport:
     run, fit = fitted.run, assess(graph, fitted.memberships)
     count = fitted.memberships.shape[1]
     gap = fit.gap if run.likely else None
-    return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, gap, run.status, run.seconds)
+    status = (
+        run.status if side is None else f"{run.status}; {kept_pairs(side, likeliest(fitted.memberships))}"
+    )
+    return LevelReport(count, run.sweeps, run.trace, fit.log_likelihood, gap, status, run.seconds)
 
 
-def _one_for_each_level(method: Any, levels: int) -> list[Method]:
+def _whole_report(
+    graph: Graph,
+    sizes: Sequence[int],
+    levels: list[LevelReport],
+    seconds: dict[str, float],
+    why: tuple[str, ...],
+) -> Report:
+    return Report(
+        nodes=len(graph),
+        edges=(graph.adjacency.nnz + int(np.count_nonzero(graph.adjacency.diagonal()))) // 2,
+        components=int(graph.components.max()) + 1,
+        notes=graph.notes + why + _notes(graph, sizes),
+        levels=tuple(levels),
+        seconds=seconds,
+    )
+
+
+def _own_levels(
+    sample: Sample, settings: Settings, random: np.random.Generator | None, progress: Progress | None
+) -> tuple[Settings, tuple[str, ...]]:
+    """Let the graph choose the levels; also returns why they are these."""
+    found = suggest(sample.graph, random, progress)
+    methods = list(settings.methods) * len(found.levels)
+    if sample.given_features is None:
+        _refuse_feature_methods(methods, [len(sample), *found.levels])
+    _limits(settings.min_children, settings.max_children, list(found.levels), methods, settings.polish)
+    chosen = replace(settings, levels=found.levels, methods=tuple(methods))
+    return chosen, (f"levels chosen: {', '.join(map(str, found.levels))} clusters; {found.reason}",)
+
+
+def _one_for_each_level(method: Any, levels: int, auto: bool = False) -> list[Method]:
     """Check the methods, and repeat a single one."""
+    if auto and isinstance(method, list | tuple):
+        problem = f"got {len(method)} methods, but levels='auto' leaves the number of levels open"
+        raise InputError("method", problem, "name one for all")
     if not isinstance(method, list | tuple):
         return [method_named(method)] * levels
     if len(method) != levels:
@@ -267,6 +390,41 @@ def _refuse_feature_methods(methods: list[Method], points: list[int]) -> None:
         if "features" in method.reads(count, featured=False):
             problem = f"{type(method).__name__} looks at features, and X is a graph"
             raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
+
+
+def _refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
+    """Refuse a method of the finest level that could do nothing with known pairs."""
+    if "graph" not in method.reads(points, featured) and not takes_pairs(method):
+        problem = f"{type(method).__name__} looks at features, and has no place for known pairs"
+        raise InputError("method", problem, "use one for graphs, as 'relation' or 'cp', on the finest level")
+
+
+def _limits(
+    least: Any, most: Any, sizes: list[int], methods: list[Method], polish: bool
+) -> tuple[int | None, int | None]:
+    """Check the limits of children, and whether levels of these sizes can keep to them."""
+    least = least if least is None else integer("min_children", least, 1)
+    most = most if most is None else integer("max_children", most, 1)
+    for argument, value in (("min_children", least), ("max_children", most)):
+        if value is None:
+            continue
+        if not polish or not all(by_likelihood(each) for each in methods):
+            problem = f"got {value}, but only polished relation factorization keeps to it"
+            raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
+    if least is not None and most is not None and least > most:
+        raise InputError("min_children", f"got {least}, which is above max_children={most}", "lower it")
+    for below, above in pairwise(sizes):
+        if least is not None and least * above > below:
+            problem = f"got {least}, but {below} clusters under {above} are {below / above:.3g} for each"
+            raise InputError(
+                "min_children", problem, f"use at most {below // above}, or fewer clusters above"
+            )
+        if most is not None and most * above < below:
+            problem = f"got {most}, but {below} clusters under {above} are {below / above:.3g} for each"
+            raise InputError(
+                "max_children", problem, f"use at least {-(-below // above)}, or more clusters above"
+            )
+    return least, most
 
 
 def _falling_sizes(levels: Any, points: int | None) -> list[int]:
@@ -298,7 +456,7 @@ def _rows(X: Any) -> int | None:
         return None
 
 
-def _notes(graph: Graph, sizes: list[int]) -> tuple[str, ...]:
+def _notes(graph: Graph, sizes: Sequence[int]) -> tuple[str, ...]:
     notes = []
     distinct = len(graph) if graph.sites is None else int(graph.sites.max()) + 1
     if distinct < sizes[0]:

@@ -10,12 +10,13 @@ import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["side_information"]
+__all__ = ["kept_pairs", "listed_labels", "listed_pairs", "row_of", "side_information"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # All pairs of labelled points are stored, so that twice as many take four times the memory.
 MOST_LABELS = 2000
+PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
 
 
 def side_information(
@@ -62,6 +63,50 @@ def side_information(
     return side if side.nnz else None
 
 
+def listed_pairs(argument: str, pairs: Any) -> tuple[tuple[Any, ...], ...]:
+    """List pairs of points, which may come from an iterator.
+
+    Examples
+    --------
+    >>> listed_pairs("must_link", zip([0, 1], [5, 7]))
+    ((0, 5), (1, 7))
+    """
+    try:
+        return () if pairs is None else tuple(tuple(pair) for pair in pairs)
+    except (TypeError, ValueError):
+        raise InputError(argument, f"got {shown(pairs)}", PAIRS) from None
+
+
+def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ...]:
+    """List the points whose label is known, each with its label, of what `side_information` accepts.
+
+    Examples
+    --------
+    >>> listed_labels(range(3), [4, -1, 5])
+    ((0, 4), (2, 5))
+    """
+    if known is None:
+        return ()
+    if isinstance(known, Mapping):
+        return tuple(known.items())
+    labels = np.asarray(known)
+    return tuple((nodes[row], labels[row].item()) for row in np.flatnonzero(labels != -1).tolist())
+
+
+def kept_pairs(side: sp.csr_array, labels: Array) -> str:
+    """Say how many of the known pairs came out as they are known.
+
+    Examples
+    --------
+    >>> kept_pairs(side_information(range(3), [(0, 1)], [(1, 2)]), np.array([0, 0, 0]))
+    '1 of 2 known pairs kept'
+    """
+    pairs = sp.triu(side).tocoo()
+    one, two = (labels[ends] for ends in pairs.coords)
+    right = np.count_nonzero((one == two) == (pairs.data > 0))
+    return f"{right} of {pairs.nnz} known pairs kept"
+
+
 def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequence[Any]) -> None:
     """Refuse pairs that are known to be together and to be apart."""
     both = pairs.multiply(others).tocoo()
@@ -80,22 +125,25 @@ def _matrix(pairs: Array, count: int) -> sp.csr_array:
 
 def _pairs(argument: str, pairs: Any, number: Mapping[Any, int] | None, count: int) -> Array:
     """Check pairs of points, and return their rows."""
-    remedy = "give pairs of points, as [(0, 5), (7, 2)]"
-    try:
-        listed = [] if pairs is None else [tuple(pair) for pair in pairs]
-    except (TypeError, ValueError):
-        raise InputError(argument, f"got {shown(pairs)}", remedy) from None
+    listed = listed_pairs(argument, pairs)
     rows = np.empty((len(listed), 2), dtype=np.int64)
     for at, pair in enumerate(listed):
         if len(pair) != 2:
-            raise InputError(argument, f"holds {shown(pair)}", remedy)
-        rows[at] = [_row(argument, name, number, count) for name in pair]
+            raise InputError(argument, f"holds {shown(pair)}", PAIRS)
+        rows[at] = [row_of(argument, name, number, count) for name in pair]
         if rows[at, 0] == rows[at, 1]:
             raise InputError(argument, f"joins {shown(pair[0])} to itself", "leave such pairs out")
     return rows
 
 
-def _row(argument: str, name: Any, number: Mapping[Any, int] | None, count: int) -> int:
+def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: int) -> int:
+    """Find the row of a point by its name; `number` has the rows of all names, None where names are rows.
+
+    Examples
+    --------
+    >>> row_of("known", "b", {"a": 0, "b": 1}, 2)
+    1
+    """
     try:
         if number is not None:
             return number[name]
@@ -114,7 +162,7 @@ def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[A
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     remedy = "give {point: label}, or a whole number for each point, -1 where it is unknown"
     if isinstance(known, Mapping):
-        points = np.array([_row("known", name, number, count) for name in known], dtype=np.int64)
+        points = np.array([row_of("known", name, number, count) for name in known], dtype=np.int64)
         distinct: dict[Any, int] = {}
         try:
             numbers = [distinct.setdefault(label, len(distinct)) for label in known.values()]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from graphsoft import metrics
+from graphsoft.tables import aligned
 from graphsoft.terminal import printable
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ def summarize(
     """
     sizes = [len(level.mass) for level in h]
     lines = [f"{len(h.nodes)} points -> {' -> '.join(map(str, sizes))} clusters"]
+    lines += [f"note: {printable(note)}" for note in h.report.notes]
     for index in reversed(range(len(h))):
         if sizes[index] > _ROWS_SHOWN and index < len(h) - 1:
             break
         lines += ["", f"level {index}: {sizes[index]} clusters, heaviest first"]
-        lines += _align(_cluster_rows(h, index, known))
+        lines += aligned(_cluster_rows(h, index, known), _TEXT)
         if sizes[index] > _ROWS_SHOWN:
             lines.append(f"... and {sizes[index] - _ROWS_SHOWN} more")
     if scores:
@@ -79,7 +81,7 @@ def summarize(
             for index in reversed(range(len(h)))
         ]
         lines += ["", "scores against the known classes, which the clustering did not use"]
-        lines += _align([header, *rows])
+        lines += aligned([header, *rows])
     return lines
 
 
@@ -124,13 +126,3 @@ def _commonest(known: NDArray[Any], labels: NDArray[np.integer], count: int) -> 
         name = str(classes[table.indices[table.indptr[column] + best]])
         found[cluster] = (printable(name)[:20], f"{100 * counts[best] / counts.sum():.0f} %")
     return found
-
-
-def _align(rows: list[list[str]]) -> list[str]:
-    """Set rows in columns, numbers to the right; a column with nothing under its header is left out."""
-    columns = []
-    for column in zip(*rows, strict=True):
-        if any(column[1:]):
-            width = max(map(len, column))
-            columns.append([f.ljust(width) if column[0] in _TEXT else f.rjust(width) for f in column])
-    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]

@@ -10,6 +10,7 @@ clusters, and what it resembles most is a matter of measuring, see ``examples/wa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,8 +133,13 @@ class EquivalentAdjacency(WalkAdjacency):
         super().__init__(degrees)
         self._bipartite = (sp.diags_array(degrees) @ memberships).tocsr()
         self._members = self._bipartite.T.tocsr()
-        self._between = between
+        self._memberships, self._between = memberships, between
         self._inverse_mass = inverse_or_zero(np.asarray(self._members.sum(axis=1)).ravel())
+
+    @cached_property
+    def clusters(self) -> Graph:
+        """The graph of the clusters that walks go by way of, ``B~^T D^-1 B~``."""
+        return cluster_graph(self._memberships, self.degrees)
 
     def steps(self, count: int) -> EquivalentAdjacency:
         """Take `count` steps by way of the clusters, by squaring the walk between them again and again.

@@ -44,6 +44,7 @@ class StandInLevel:
 class StandInReport:
     gap: float
     trace: np.ndarray
+    notes: tuple = ()
 
 
 class StandIn(list):
@@ -170,7 +171,7 @@ def test_files(library, tmp_path):
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert report["program"] == "graphsoft"
     assert report["asked"] == {"input": KARATE, "levels": [6, 3], "affinity": "precomputed"}
-    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0]}
+    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": []}
     assert [sorted(level) for level in report["scores"]] == [
         ["accuracy", "adjusted_rand", "nmi", "purity"]
     ] * 2
@@ -203,6 +204,25 @@ def test_files_of_others_are_not_overwritten(library, tmp_path, capsys, report):
     assert (tmp_path / "labels.csv").read_text() == "mine"
     assert run("hierarchy", KARATE, "--levels", "3", "-o", tmp_path, "--force", "--quiet") == 0
     assert (tmp_path / "labels.csv").read_text() != "mine"
+
+
+def test_the_graph_may_choose_the_levels(tmp_path, capsys):
+    assert run("hierarchy", NOVEL, "--levels", "auto", "-o", tmp_path) == 0
+    assert "note: levels chosen: " in capsys.readouterr().out
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["asked"]["levels"] == "auto"
+    sizes = [level["clusters"] for level in report["report"]["levels"]]
+    assert sorted(tmp_path.glob("memberships-*.npz")) == [
+        tmp_path / f"memberships-{level}.npz" for level in range(len(sizes))
+    ]
+
+
+def test_children_can_be_limited(library, capsys):
+    assert run("hierarchy", KARATE, "--levels", "6,3", "--max-children", "2", "--quiet") == 0
+    assert library[0][2]["max_children"] == 2
+    with pytest.raises(SystemExit):
+        run("hierarchy", KARATE, "--levels", "6,3", "--max-children", "x")
+    assert "--max-children: invalid int value: 'x'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
