@@ -96,7 +96,7 @@ def _names(
 def _listed(argument: str, names: Iterable[Any] | None, count: int) -> list[Any]:
     if names is None:
         return list(range(count))
-    if not isinstance(names, Iterable) or isinstance(names, str | bytes):
+    if not isinstance(names, Iterable) or isinstance(names, str | bytes) or getattr(names, "ndim", 1) == 0:
         raise InputError(argument, f"got {shown(names)}", "use a list of names")
     listed = [name.item() if isinstance(name, np.generic) else name for name in names]
     if len(listed) != count:

@@ -107,7 +107,7 @@ def bridges(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple[Arra
     integer("count", count, 1)
     if a == b:
         raise InputError("b", f"is cluster {b} again", "name two clusters")
-    both = np.stack([_column(memberships, cluster) for cluster in (a, b)], axis=1)
+    both = memberships[:, [a, b]].toarray()
     torn = both.min(axis=1)
     best = np.argsort(-torn, kind="stable")[:count]
     best = best[torn[best] > 0]
@@ -163,7 +163,8 @@ class ClusterDescription:
 class Description(Sequence[ClusterDescription]):
     """The clusters of one level, one :class:`ClusterDescription` each; made by ``h.describe``.
 
-    ``print`` shows a table, the heaviest clusters first.
+    ``print`` shows a table, the heaviest clusters first; its columns are the fields of
+    :class:`ClusterDescription`, ``hard`` is `hard_conductance` and ``set apart by`` are `features`.
 
     Attributes
     ----------
@@ -192,7 +193,7 @@ class Description(Sequence[ClusterDescription]):
 
     def __str__(self) -> str:
         words = ["exemplars", "neighbours", "set apart by"]
-        rows = [["cluster", "size", "share", "certainty", "leaves", "hard", "cohesion", *words]]
+        rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *words]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
             exemplars = ", ".join(map(str, row.exemplars))
             near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbours if chance >= LEAST_SHOWN)
@@ -316,11 +317,3 @@ def _elsewhere(between: sp.csr_array, mass: Array) -> sp.csr_array:
 
 def _upto_one(values: Array) -> Array:
     return np.clip(values, 0.0, 1.0)  # rounding may have carried them over
-
-
-def _column(memberships: sp.csr_array, cluster: int) -> Array:
-    column = np.zeros(memberships.shape[0])
-    rows = np.repeat(np.arange(len(column)), np.diff(memberships.indptr))
-    held = memberships.indices == cluster
-    column[rows[held]] = memberships.data[held]
-    return column

@@ -155,7 +155,7 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
         raise InputError(
             argument,
             f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}",
-            "pass a table with one row for each point, for example X.reshape(len(X), -1)",
+            "pass a table with one row for each point, as X.reshape(len(X), -1), or X.reshape(1, -1) of one",
         )
     if array.shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")

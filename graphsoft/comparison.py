@@ -6,7 +6,7 @@ that over ``sum_i max(s_iq, t_ip)``, which of hard clusters is Jaccard's index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -209,6 +209,9 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
             problem = f"has no label for {shown(missing[0])}"
             raise InputError("other", problem, "give one for each point, by its name in h.nodes")
         other = [other[name] for name in nodes]
+    elif isinstance(other, list | tuple) and any(isinstance(group, Set) for group in other):
+        remedy = "pass a mapping, {name: number for number, group in enumerate(groups) for name in group}"
+        raise InputError("other", "holds sets of points, not labels", remedy)
     shares = shares_of(other, "other")
     if sp.issparse(other) or np.ndim(other) == 2:
         ids = tuple(map(str, range(shares.shape[1])))

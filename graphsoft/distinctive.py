@@ -115,7 +115,8 @@ def column_names(names: Any, count: int) -> Sequence[Any]:
     """
     if names is None:
         return range(count)
-    if isinstance(names, str | bytes | Set) or not isinstance(names, Iterable):
+    single = not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0
+    if single or isinstance(names, str | bytes | Set):
         raise InputError("names", f"got {shown(names)}", f"give a list of {count} names")
     listed: list[Any] = names.tolist() if hasattr(names, "tolist") else list(names)
     if len(listed) != count:

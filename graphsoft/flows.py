@@ -130,7 +130,7 @@ def _visits(
     into = (weights * inverse_or_zero(leaving)[:, None]).T.tocsr()
     landing, stuck, stay = leaving / total, leaving == 0, 1.0 - teleport
     planned = MOST_STEPS
-    if 0 < teleport < 1:  # a step forgets this share of what is left
+    if 0.0 < stay < 1.0:  # a step forgets this share of what is left
         planned = min(MOST_STEPS, int(np.ceil(np.log(SETTLED) / np.log(stay))) + 1)
     visits, steps, moved = leaving, 0, np.inf
     while moved > SETTLED * total and steps < MOST_STEPS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,15 +11,15 @@ import scipy.sparse as sp
 
 from graphsoft.adjacency import asymmetry
 from graphsoft.coarsening import contracted
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.graph import Features, Graph, marked
 from graphsoft.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods import Method
 from graphsoft.methods.relation import Fit, assess, by_likelihood, refit_rows
 from graphsoft.neighbors import Progress, nearest_neighbors
 from graphsoft.newcomers import Arrivals, Neighborhood, Place
-from graphsoft.points import first_copies
-from graphsoft.report import Settings
+from graphsoft.points import DIRECTIONS, Points, first_copies
+from graphsoft.request import Settings
 from graphsoft.walks import cluster_graph, edge_graph
 from graphsoft.weights import weights_of_others
 
@@ -124,6 +124,9 @@ def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[An
     old = len(graph)
     if names is None and isinstance(graph.nodes, range):
         return range(whole)
+    single = not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0
+    if names is not None and (single or isinstance(names, str | bytes | Set)):
+        raise InputError("nodes", f"got {shown(names)}", "give a list of names")
     added = range(old, whole) if names is None else list(names)
     if len(added) != whole - old:
         raise InputError("nodes", f"has {len(added)} names for {whole - old} new nodes", "give one for each")
@@ -197,7 +200,7 @@ def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: 
     near, apart = new.indices[fresh], new.distances[fresh]
     if count > 1:
         mine, between = nearest_neighbors(
-            new.points.take(fresh), min(n_neighbors, count - 1), progress=progress
+            _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
         )
         near = np.hstack([near, np.where(mine >= 0, mine.astype(np.int64) + known, -1)])
         apart = np.hstack([apart, between])
@@ -211,6 +214,14 @@ def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: 
     listed = sp.csr_array((sizes[rows, ranks], (one, two)), shape=(whole, whole))
     both = sp.tril(listed.maximum(listed.T)).tocoo()
     return both.coords[0].astype(np.int64), both.coords[1].astype(np.int64), both.data
+
+
+def _rescaled(points: Points) -> Points:
+    """Bring points that lie far from all old ones to an ordinary size, for a search among themselves."""
+    if points.metric in DIRECTIONS:
+        return points
+    own = Points.of(points.values, points.metric)
+    return replace(own, exponent=own.exponent + points.exponent)
 
 
 def _spread(one: Array, two: Array, size: Array, sites: Array, old: int) -> Edges:

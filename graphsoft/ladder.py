@@ -60,7 +60,8 @@ class Candidate:
     ----------
     clusters : int
     score : float
-        `fall` times the root of `clusters`; the largest one is suggested.
+        `fall` times the root of `clusters`; the largest is suggested, of those up to the number whose
+        `held_out` is largest.
     fall : float
         How much weaker the clusters are joined than the parts of the next cluster to be split, as a natural
         logarithm, mean over rounds.
@@ -78,7 +79,7 @@ class Candidate:
     held_out: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suggestion:
     """What `suggest_levels` found; ``print`` shows it as a table.
 
@@ -102,9 +103,19 @@ class Suggestion:
         return self.levels[-1]
 
     def best(self, count: int = SHOWN) -> tuple[Candidate, ...]:
-        """List the `count` candidates with the largest scores, the best first."""
+        """List the `count` candidates with the largest scores, the best first.
+
+        Those with more clusters than make the edges left out likeliest come after all others.
+        """
         count = integer("count", count, 1)
-        return tuple(sorted(self.candidates, key=lambda each: (-each.score, each.clusters))[:count])
+        foretold = _foretold(self.candidates) if self.candidates else 0
+        order = sorted(
+            self.candidates, key=lambda each: (each.clusters > foretold, -each.score, each.clusters)
+        )
+        return tuple(order[:count])
+
+    def __repr__(self) -> str:
+        return f"Suggestion(levels={self.levels}, {len(self.candidates)} candidates; print it for a table)"
 
     def __str__(self) -> str:
         lines = [f"levels={list(self.levels)}: {self.reason}"]
@@ -224,8 +235,7 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
     levels = [finest] if steps else []
     for step in range(1, steps):
         wanted = finest * (top / finest) ** (step / steps)
-        near = range(int(np.ceil(wanted / WINDOW)), int(wanted * WINDOW) + 1)
-        near = range(max(near.start, 2 * top - top // 2), min(near.stop, levels[-1] * 2 // 3 + 1))
+        near = range(int(np.ceil(wanted / WINDOW)), min(int(wanted * WINDOW), levels[-1] * 2 // 3) + 1)
         best = max((k for k in near if k in scores), key=lambda k: (scores[k], -k), default=round(wanted))
         levels.append(best)
     return (*levels, top)
@@ -414,10 +424,14 @@ def _held_out(merges: _Merges, left_out: Array, edge: float, most: int) -> Array
     return found
 
 
+def _foretold(candidates: tuple[Candidate, ...]) -> int:
+    """Return the number of clusters that make the edges left out likeliest: no more are suggested."""
+    return max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
+
+
 def _explained(candidates: tuple[Candidate, ...], points: int) -> Suggestion:
     """Choose the top and the ladder, and say why."""
-    foretold = max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
-    best = max(candidates[: foretold - 1], key=lambda each: (each.score, -each.clusters))
+    best = max(candidates[: _foretold(candidates) - 1], key=lambda each: (each.score, -each.clusters))
     if best.score <= 0.0:
         return Suggestion((1,), candidates, "no number of clusters stands out, all parts are joined alike")
     levels = ladder(best.clusters, points, {each.clusters: each.score for each in candidates})

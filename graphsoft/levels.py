@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import generator, integer
+from graphsoft.checks import generator
 from graphsoft.clustering import SEED, find
 from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.errors import InputError, shown
@@ -19,9 +18,19 @@ from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, r
 from graphsoft.grouping import Limits, between, grouped_within, keeps_to
 from graphsoft.ladder import suggest
 from graphsoft.memberships import likeliest, rows_to_one
-from graphsoft.methods import Method, Relation, Sample, method_named, takes_pairs
+from graphsoft.methods import Method, Relation, Sample
 from graphsoft.methods.relation import assess, by_likelihood, grouped_beside_strays, polish_level
-from graphsoft.result import Hierarchy, Level, LevelReport, Report, Settings
+from graphsoft.report import LevelReport, Report, edge_count
+from graphsoft.request import (
+    Settings,
+    falling_sizes,
+    limits_of_children,
+    one_for_each_level,
+    refuse_feature_methods,
+    refuse_known_pairs,
+    rows_told,
+)
+from graphsoft.result import Hierarchy, Level
 from graphsoft.side import kept_pairs, listed_labels, listed_pairs, side_information
 from graphsoft.walks import cluster_graph, edge_graph
 
@@ -107,23 +116,23 @@ def hierarchy(
     """
     auto = isinstance(levels, str) and levels == "auto"
     # of no points at all the door complains better; until the graph is there one level stands for its own
-    sizes = [1] if auto else _falling_sizes(levels, _rows(X) or None)
-    methods = _one_for_each_level(method, len(sizes), auto)
+    sizes = [1] if auto else falling_sizes(levels, rows_told(X) or None)
+    methods = one_for_each_level(method, len(sizes), auto)
     if not isinstance(polish, bool | np.bool_):
         raise InputError("polish", f"got {shown(polish)}", "use True or False")
     check_options(n_neighbors, metric, weights, "union", progress)
-    children = _limits(min_children, max_children, sizes, methods, bool(polish))
+    children = limits_of_children(min_children, max_children, sizes, methods, bool(polish))
     random = generator("rng", rng)
     must, cannot = listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link)
     began = time.perf_counter()
     given = read_input(X, affinity, metric, weights)
-    sizes = _falling_sizes(sizes, len(given))
+    sizes = falling_sizes(sizes, len(given))
     names = given.nodes if isinstance(given, Graph) else range(len(given))
     side = side_information(names, must, cannot, known)
     if isinstance(given, Graph):
-        _refuse_feature_methods(methods, [len(given), *sizes])
+        refuse_feature_methods(methods, [len(given), *sizes])
     if side is not None:
-        _refuse_known_pairs(methods[0], len(given), isinstance(given, Features))
+        refuse_known_pairs(methods[0], len(given), isinstance(given, Features))
     settings = Settings(
         tuple(sizes), tuple(methods), bool(polish), n_neighbors, metric, weights,
         must, cannot, listed_labels(names, known), *children,
@@ -350,7 +359,7 @@ def _whole_report(
 ) -> Report:
     return Report(
         nodes=len(graph),
-        edges=(graph.adjacency.nnz + int(np.count_nonzero(graph.adjacency.diagonal()))) // 2,
+        edges=edge_count(graph),
         components=int(graph.components.max()) + 1,
         notes=graph.notes + why + _notes(graph, sizes),
         levels=tuple(levels),
@@ -365,95 +374,10 @@ def _own_levels(
     found = suggest(sample.graph, random, progress)
     methods = list(settings.methods) * len(found.levels)
     if sample.given_features is None:
-        _refuse_feature_methods(methods, [len(sample), *found.levels])
-    _limits(settings.min_children, settings.max_children, list(found.levels), methods, settings.polish)
+        refuse_feature_methods(methods, [len(sample), *found.levels])
+    limits_of_children(settings.min_children, settings.max_children, found.levels, methods, settings.polish)
     chosen = replace(settings, levels=found.levels, methods=tuple(methods))
     return chosen, (f"levels chosen: {', '.join(map(str, found.levels))} clusters; {found.reason}",)
-
-
-def _one_for_each_level(method: Any, levels: int, auto: bool = False) -> list[Method]:
-    """Check the methods, and repeat a single one."""
-    if auto and isinstance(method, list | tuple):
-        problem = f"got {len(method)} methods, but levels='auto' leaves the number of levels open"
-        raise InputError("method", problem, "name one for all")
-    if not isinstance(method, list | tuple):
-        return [method_named(method)] * levels
-    if len(method) != levels:
-        problem = f"got {len(method)} methods for {levels} levels"
-        raise InputError("method", problem, "name one for each level, or one for all")
-    return [method_named(each) for each in method]
-
-
-def _refuse_feature_methods(methods: list[Method], points: list[int]) -> None:
-    """Refuse methods that look at features where X is a graph; `points` are those that each is to cluster."""
-    for method, count in zip(methods, points, strict=False):
-        if "features" in method.reads(count, featured=False):
-            problem = f"{type(method).__name__} looks at features, and X is a graph"
-            raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
-
-
-def _refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
-    """Refuse a method of the finest level that could do nothing with known pairs."""
-    if "graph" not in method.reads(points, featured) and not takes_pairs(method):
-        problem = f"{type(method).__name__} looks at features, and has no place for known pairs"
-        raise InputError("method", problem, "use one for graphs, as 'relation' or 'cp', on the finest level")
-
-
-def _limits(
-    least: Any, most: Any, sizes: list[int], methods: list[Method], polish: bool
-) -> tuple[int | None, int | None]:
-    """Check the limits of children, and whether levels of these sizes can keep to them."""
-    least = least if least is None else integer("min_children", least, 1)
-    most = most if most is None else integer("max_children", most, 1)
-    for argument, value in (("min_children", least), ("max_children", most)):
-        if value is None:
-            continue
-        if not polish or not all(by_likelihood(each) for each in methods):
-            problem = f"got {value}, but only polished relation factorization keeps to it"
-            raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
-    if least is not None and most is not None and least > most:
-        raise InputError("min_children", f"got {least}, which is above max_children={most}", "lower it")
-    for below, above in pairwise(sizes):
-        if least is not None and least * above > below:
-            problem = f"got {least}, but {below} clusters under {above} are {below / above:.3g} for each"
-            raise InputError(
-                "min_children", problem, f"use at most {below // above}, or fewer clusters above"
-            )
-        if most is not None and most * above < below:
-            problem = f"got {most}, but {below} clusters under {above} are {below / above:.3g} for each"
-            raise InputError(
-                "max_children", problem, f"use at least {-(-below // above)}, or more clusters above"
-            )
-    return least, most
-
-
-def _falling_sizes(levels: Any, points: int | None) -> list[int]:
-    """Check the sizes of the levels, as far as it can be done before the graph is there."""
-    unfit = (str, bytes, bytearray, memoryview, Set, Mapping)
-    single = isinstance(levels, unfit) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0
-    sizes: list[int] = []
-    for size in [levels] if single else levels:
-        sizes.append(integer("levels", size, 1))
-        if len(sizes) > 1 and sizes[-1] >= sizes[-2]:  # at once, for iterators without end
-            problem = f"got {shown(sizes)}, where {shown(sizes[-1])} does not fall below {shown(sizes[-2])}"
-            raise InputError("levels", problem, "list falling sizes, as levels=[100, 20, 10]")
-    if not sizes:
-        raise InputError("levels", "got no sizes", "name at least one, as levels=[100, 20, 10]")
-    if points is not None and sizes[0] > points:
-        problem = f"got a finest level of {shown(sizes[0])} clusters, but there are {points} points"
-        raise InputError("levels", problem, f"begin with at most {points}")
-    return sizes
-
-
-def _rows(X: Any) -> int | None:
-    """Count the points of an input that has not been checked yet, if it tells."""
-    shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
-    try:
-        return len(X)
-    except TypeError:  # as for a scalar; the door says what is wrong with it
-        return None
 
 
 def _notes(graph: Graph, sizes: Sequence[int]) -> tuple[str, ...]:

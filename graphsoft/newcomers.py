@@ -40,6 +40,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 LANE = 16
 # No graph that came through the door has a weight near this.
 MOST_WEIGHT = 2.0**200
+LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
 
 
 def place_in(
@@ -106,6 +107,10 @@ class Nodes:
         _refuse_negative(values)
         if growing and values.data.max(initial=0.0) > MOST_WEIGHT:
             problem = f"holds a weight of {values.data.max():g}, whose sums may overflow"
+            raise InputError("X", problem, "pass weights on the scale of h.graph.adjacency")
+        least = values.data[values.data > 0].min(initial=1.0)
+        if growing and least < LEAST_WEIGHT:
+            problem = f"holds a weight of {least:g}, whose inverse is beyond float64"
             raise InputError("X", problem, "pass weights on the scale of h.graph.adjacency")
         return values
 
@@ -278,7 +283,8 @@ def _new_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any
     Dense rows become sparse where the old ones are, and sparse ones dense.
     """
     if hasattr(X, "adjacency") or hasattr(X, "nodes"):
-        raise InputError("X", "is a graph, not a table", f"pass one row of {meaning} for each new point")
+        rows = "weights to the nodes" if meaning == "nodes" else meaning
+        raise InputError("X", "is a graph, not a table", f"pass one row of {rows} for each new point")
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         values: Any = sp.csr_array(shape) if sparse else np.zeros(shape)
@@ -290,7 +296,10 @@ def _new_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any
     if values.shape[1] not in columns:
         wanted = " or ".join(map(str, columns))
         problem = f"has {values.shape[1]} columns, where the hierarchy has {wanted} {meaning}"
-        raise InputError("X", problem, f"pass rows of the same {wanted} {meaning}, in the same order")
+        remedy = f"pass rows of the same {wanted} {meaning}, in the same order"
+        if meaning == "nodes":
+            remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
+        raise InputError("X", problem, remedy)
     return values
 
 
@@ -312,7 +321,9 @@ def _told(step: sp.csr_array) -> sp.csr_array:
 
 def _row_count(X: Any) -> int:
     shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X) if hasattr(X, "__len__") else 0
+    if shape is None and hasattr(X, "__len__"):
+        return len(X)
+    return int(shape[0]) if shape else 0
 
 
 def _refuse_negative(rows: sp.csr_array) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,7 @@ from graphsoft.graph import Graph, as_graph
 from graphsoft.memberships import frozen, one_cluster_each
 from graphsoft.methods.products import times
 from graphsoft.result import Hierarchy, Level
-from graphsoft.side import row_of
+from graphsoft.side import is_missing, refuse_missing, row_of
 from graphsoft.walks import MOST_STEPS, MultistepAdjacency
 
 __all__ = ["Propagated", "propagate"]
@@ -87,7 +87,7 @@ class Propagated:
 
 
 def propagate(
-    given: Any,
+    X: Any,
     y_partial: Any,
     *,
     level: int | None = None,
@@ -99,7 +99,7 @@ def propagate(
 
     Parameters
     ----------
-    given : Hierarchy, or what :func:`graphsoft.as_graph` takes
+    X : Hierarchy, or what :func:`graphsoft.as_graph` takes
         Of a hierarchy it is the graph, or one of its levels.
     y_partial : mapping or sequence
         Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
@@ -145,7 +145,7 @@ def propagate(
     steps = integer("steps", steps, 1, MOST_STEPS)
     stop = number("stop", stop, least=LEAST_STOP, below=1)
     callback("progress", progress)
-    graph, among = _graph_and_level(given, level, progress)
+    graph, among = _graph_and_level(X, level, progress)
     rows, numbered, classes = read_labels(y_partial, graph.nodes)
     starts = _starts(rows, numbered, len(graph), len(classes))
     walks = _Walks(steps, stop, np.bincount(numbered) / len(numbered), progress)
@@ -156,16 +156,16 @@ def propagate(
     return Propagated(frozen(chances), frozen(classes), frozen(rows), solved.iterations, solved.residual)
 
 
-def _graph_and_level(given: Any, level: Any, progress: Progress | None) -> tuple[Graph, Level | None]:
+def _graph_and_level(X: Any, level: Any, progress: Progress | None) -> tuple[Graph, Level | None]:
     """Return the graph of the points, and the level if there is one."""
-    if isinstance(given, Hierarchy):
+    if isinstance(X, Hierarchy):
         if level is None:
-            return given.graph, None
-        return given.graph, given[integer("level", level, -len(given), len(given) - 1)]
+            return X.graph, None
+        return X.graph, X[integer("level", level, -len(X), len(X) - 1)]
     if level is not None:
         problem = f"got {shown(level)} without a hierarchy"
         raise InputError("level", problem, "pass what graphsoft.hierarchy returns, or no level")
-    return as_graph(given, progress=progress), None
+    return as_graph(X, progress=progress), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,16 +319,18 @@ def _of_some(labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, li
     number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
     rows = np.array([row_of("y_partial", name, number, len(nodes)) for name in labels], dtype=np.int64)
     known = list(labels.values())
-    missing = [name for name, label in labels.items() if _is_missing(label)]
-    if missing:
-        raise InputError("y_partial", f"has no label for {shown(missing[0])}", "leave such points out")
+    refuse_missing("y_partial", labels)
     order = np.argsort(rows, kind="stable")
     return rows[order], [known[at] for at in order]
 
 
 def _of_all(labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Find the rows that have a label in a sequence with one for each point, and these labels."""
-    if isinstance(labels, str | bytes) or not hasattr(labels, "__len__") or len(labels) != len(nodes):
+    try:
+        fits = not isinstance(labels, str | bytes | Set) and len(labels) == len(nodes)
+    except TypeError:  # without a length, as a single number or an iterator
+        fits = False
+    if not fits:
         raise InputError("y_partial", f"got {shown(labels)} for {len(nodes)} points", REMEDY)
     values = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
     if isinstance(values, np.ndarray):
@@ -343,13 +345,7 @@ def _of_all(labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
 
 
 def _is_unknown(label: Any) -> bool:
-    return _is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
-
-
-def _is_missing(label: Any) -> bool:
-    """Tell None, NaN, and the missing value of pandas, which nothing can be compared with."""
-    nan = isinstance(label, numbers.Real) and math.isnan(label)
-    return nan or label is None or type(label).__name__ == "NAType"
+    return is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
 
 
 def _starts(rows: Array, numbered: Array, points: int, classes: int) -> sp.csr_array:

@@ -1,18 +1,16 @@
-"""What a hierarchy says of itself: how it was asked for, and what was done."""
+"""What a hierarchy says of itself: what was done to the input, and how each level was found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from graphsoft.graph import Graph
-from graphsoft.methods import Method
 from graphsoft.methods.relation import Fit
 
-__all__ = ["LevelReport", "Report", "Settings", "edge_count"]
+__all__ = ["LevelReport", "Report", "edge_count"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Report:
         lines = [f"{self.nodes} nodes, {self.edges} edges, {self.components} components"]
         lines += [f"note: {note}" for note in self.notes]
         lines += [
-            f"{level.clusters} clusters: {level.status} in {level.seconds:.2f} s; log-likelihood "
+            f"{level.clusters} clusters: {level.status}; {level.seconds:.2f} s, log-likelihood "
             f"{level.log_likelihood:.6g}"
             + ("" if level.kkt_gap is None else f", KKT gap {level.kkt_gap:.2g}")
             for level in self.levels
@@ -99,40 +97,6 @@ class Report:
         components = int(graph.components.max()) + 1
         notes = (*self.notes, note)
         return Report(len(graph), edge_count(graph), components, notes, tuple(levels), seconds)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a hierarchy was asked for.
-
-    Attributes
-    ----------
-    levels : tuple of int
-        Clusters of each level.
-    methods : tuple of Method
-        One for each level.
-    polish : bool
-    n_neighbors : int
-    metric, weights : str
-        How points became a graph; of no meaning where a graph was given.
-    must_link, cannot_link : tuple of pairs
-        Points that belong together, and points that do not, by their names.
-    known : tuple of pairs
-        Points and their labels; ``hierarchy(..., known=dict(known))`` takes them.
-    min_children, max_children : int or None
-    """
-
-    levels: tuple[int, ...]
-    methods: tuple[Method, ...]
-    polish: bool
-    n_neighbors: int
-    metric: str
-    weights: str
-    must_link: tuple[tuple[Any, ...], ...] = ()
-    cannot_link: tuple[tuple[Any, ...], ...] = ()
-    known: tuple[tuple[Any, Any], ...] = ()
-    min_children: int | None = None
-    max_children: int | None = None
 
 
 def edge_count(graph: Graph) -> int:

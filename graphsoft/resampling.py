@@ -17,6 +17,7 @@ from graphsoft.graph import Graph, marked
 from graphsoft.levels import hierarchy
 from graphsoft.memberships import frozen
 from graphsoft.parallel import map_blocks
+from graphsoft.request import by_features
 from graphsoft.result import Hierarchy, Level
 from graphsoft.tables import aligned, figure, levels_shown, shortened
 
@@ -37,7 +38,8 @@ LEAST_FACTOR = 1e-9
 class Stability:
     """How surely clusters and points are found again; made by :func:`graphsoft.stability`.
 
-    ``print`` shows the clusters of the top level, and of those below that have no more than 30.
+    ``print`` shows the clusters of the top level, and of those below that have no more than 30; in it
+    ``stability`` is `clusters` and ``lost in`` is `lost`.
 
     Attributes
     ----------
@@ -172,10 +174,10 @@ def _means(labels: Array, values: Array, sizes: Array) -> Array:
 def _refuse_feature_methods(h: Hierarchy) -> None:
     featured = h.features is not None
     points = [len(h.graph), *h.settings.levels]
-    for method, count in zip(h.settings.methods, points, strict=False):
-        if "features" in method.reads(count, featured):
-            problem = f"was found by {type(method).__name__}, which looks at features"
-            raise InputError("h", problem, "use a method for graphs: it is their edges that are weighed anew")
+    method = by_features(h.settings.methods, points, featured)
+    if method is not None:
+        problem = f"was found by {type(method).__name__}, which looks at features"
+        raise InputError("h", problem, "use a method for graphs: it is their edges that are weighed anew")
 
 
 def _found_again(h: Hierarchy, graph: Graph, random: np.random.Generator) -> Hierarchy:

@@ -24,7 +24,8 @@ from graphsoft.memberships import entropies, frozen, frozen_rows, likeliest, row
 from graphsoft.methods import Clustering
 from graphsoft.neighbors import Progress
 from graphsoft.newcomers import Place, carried, place_in, rows_of_strays
-from graphsoft.report import LevelReport, Report, Settings
+from graphsoft.report import LevelReport, Report
+from graphsoft.request import Settings
 from graphsoft.tree import Tree, build_tree
 from graphsoft.walks import EquivalentAdjacency
 
@@ -438,7 +439,9 @@ class Hierarchy(Sequence[Level]):
         try:
             node = self.tree.find(id)
         except InputError as error:
-            raise InputError(argument, error.problem, error.remedy) from None
+            named = isinstance(id, str) and id[:1].isdigit()
+            remedy = error.remedy if named else "name a cluster by its level and its number, as '0-3'"
+            raise InputError(argument, error.problem, remedy) from None
         if node.level == len(self):
             raise InputError(argument, f"{id!r} is above all levels", "name a cluster, as '0-3'")
         return node.level, node.index

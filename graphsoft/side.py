@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,15 @@ import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["kept_pairs", "listed_labels", "listed_pairs", "row_of", "side_information"]
+__all__ = [
+    "is_missing",
+    "kept_pairs",
+    "listed_labels",
+    "listed_pairs",
+    "refuse_missing",
+    "row_of",
+    "side_information",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -89,7 +98,7 @@ def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ..
         return ()
     if isinstance(known, Mapping):
         return tuple(known.items())
-    labels = np.asarray(known)
+    labels = _unmasked(known)
     return tuple((nodes[row], labels[row].item()) for row in np.flatnonzero(labels != -1).tolist())
 
 
@@ -156,6 +165,37 @@ def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: in
     raise InputError(argument, f"names no point: {shown(name)}", f"use {what}")
 
 
+def refuse_missing(argument: str, labels: Mapping[Any, Any]) -> None:
+    """Refuse labels that are not there.
+
+    Examples
+    --------
+    >>> refuse_missing("known", {0: "a", 1: "b"})
+    """
+    missing = [name for name, label in labels.items() if is_missing(label)]
+    if missing:
+        raise InputError(argument, f"has no label for {shown(missing[0])}", "leave such points out")
+
+
+def is_missing(label: Any) -> bool:
+    """Tell None, NaN, and the missing values of pandas, which nothing can be compared with.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    nan = isinstance(label, numbers.Real) and label != label  # noqa: PLR0124
+    return nan or label is None or type(label).__name__ in ("NAType", "NaTType")
+
+
+def _unmasked(labels: Any) -> Array:
+    """Make an array of labels, -1 where whole numbers are masked."""
+    if isinstance(labels, np.ma.MaskedArray) and labels.dtype.kind in "iu":
+        return np.where(np.ma.getmaskarray(labels), -1, labels.data.astype(np.int64))
+    return np.asarray(labels)
+
+
 def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[Array, Array]:
     """Check labels of some points: their rows, and their labels as numbers."""
     if known is None:
@@ -163,6 +203,7 @@ def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[A
     remedy = "give {point: label}, or a whole number for each point, -1 where it is unknown"
     if isinstance(known, Mapping):
         points = np.array([row_of("known", name, number, count) for name in known], dtype=np.int64)
+        refuse_missing("known", known)
         distinct: dict[Any, int] = {}
         try:
             numbers = [distinct.setdefault(label, len(distinct)) for label in known.values()]
@@ -171,7 +212,7 @@ def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[A
         labels = np.array(numbers, dtype=np.int64)
     else:
         try:
-            values = np.asarray(known)
+            values = _unmasked(known)
         except ValueError:  # rows of several lengths
             raise InputError("known", f"got {shown(known)}", remedy) from None
         if values.shape != (count,) or values.dtype.kind not in "iu":

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from graphsoft import metrics
-from graphsoft.tables import aligned
+from graphsoft.tables import ROWS_SHOWN, aligned, levels_shown
 from graphsoft.terminal import printable
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["score_levels", "summarize"]
 
-_ROWS_SHOWN = 30
 _CHILDREN_SHOWN = 4
 _TEXT = frozenset({"cluster", "class", "main children"})  # columns that read from the left
 
@@ -67,13 +66,11 @@ def summarize(
     sizes = [len(level.mass) for level in h]
     lines = [f"{len(h.nodes)} points -> {' -> '.join(map(str, sizes))} clusters"]
     lines += [f"note: {printable(note)}" for note in h.report.notes]
-    for index in reversed(range(len(h))):
-        if sizes[index] > _ROWS_SHOWN and index < len(h) - 1:
-            break
+    for index in levels_shown(sizes):
         lines += ["", f"level {index}: {sizes[index]} clusters, heaviest first"]
         lines += aligned(_cluster_rows(h, index, known), _TEXT)
-        if sizes[index] > _ROWS_SHOWN:
-            lines.append(f"... and {sizes[index] - _ROWS_SHOWN} more")
+        if sizes[index] > ROWS_SHOWN:
+            lines.append(f"... and {sizes[index] - ROWS_SHOWN} more")
     if scores:
         header = ["level", "clusters", "accuracy", "NMI", "adjusted Rand", "purity"]
         rows = [
@@ -91,7 +88,7 @@ def _cluster_rows(h: Hierarchy, index: int, known: NDArray[Any] | None) -> list[
     certainty = _certainty(level.memberships, level.labels)
     classes = _commonest(known, level.labels, len(level.mass)) if known is not None else {}
     rows = [["cluster", "size", "mass", "share", "certainty", "class", "pure", "main children"]]
-    for cluster in np.argsort(-level.mass, kind="stable")[:_ROWS_SHOWN].tolist():
+    for cluster in np.argsort(-level.mass, kind="stable")[:ROWS_SHOWN].tolist():
         node = h.tree.find(f"{index}-{cluster}")
         share = f"{100 * node.mass / total:.1f} %" if (total := float(level.mass.sum())) > 0 else "-"
         children = sorted(map(h.tree.find, node.children), key=lambda child: -child.mass)

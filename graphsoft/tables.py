@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["aligned", "figure", "levels_shown", "shortened"]
+__all__ = ["ROWS_SHOWN", "aligned", "figure", "levels_shown", "shortened"]
 
 # A printed table has at most so many rows, and then says how many more there are.
 ROWS_SHOWN = 30

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 
 __all__ = ["Node", "Tree", "build_tree"]
 
@@ -118,13 +118,13 @@ class Tree:
         """
         position = self._position(id)
         if position is None:
-            raise InputError("id", f"there is no node {id!r}", f"the nearest is {self._nearest(id)!r}")
+            raise InputError("id", f"there is no node {shown(id)}", f"the nearest is {self._nearest(id)!r}")
         return self.nodes[position]
 
     def _position(self, id: str) -> int | None:
         match = _ID.fullmatch(id) if isinstance(id, str) else None
         if match is None:
-            return len(self.nodes) - 1 if id == self.root.id else None
+            return len(self.nodes) - 1 if isinstance(id, str) and id == self.root.id else None
         level, index = int(match[1]), int(match[2])
         if level >= len(self.level_sizes) or index >= self.level_sizes[level]:
             return None

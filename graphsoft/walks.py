@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from graphsoft.checks import integer, number
 from graphsoft.coarsening import inverse_or_zero
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph, as_graph
 from graphsoft.methods.products import times
 
@@ -33,6 +33,8 @@ MOST_WRITTEN = 5000
 MOST_CLUSTERS = 5000
 # Longer walks would take days, and have forgotten where they began.
 MOST_STEPS = 10**9
+# Pruned diffusion takes its steps one by one.
+MOST_PRUNED = 10**4
 # What is left out of a series, or of a spectrum, is below the rounding of the rest.
 ROUNDING = 2.0**-54
 
@@ -97,6 +99,16 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
     def _number(self, argument: str, node: Any) -> int:
         return integer(argument, node, 0, len(self.degrees) - 1)
 
+    def _product(self, x: Array) -> Array:
+        """Multiply an array of shape (n, k), float64 or complex128."""
+        raise NotImplementedError
+
+    def _matmat(self, x: Array) -> Array:
+        x = np.asarray(x)
+        if x.dtype.kind not in "biufc":
+            raise InputError("x", f"is an array of dtype {x.dtype}", "multiply with numbers")
+        return self._product(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False))
+
     def _matvec(self, x: Array) -> Array:
         return np.asarray(self._matmat(x.reshape(-1, 1))).ravel()
 
@@ -150,21 +162,17 @@ class EquivalentAdjacency(WalkAdjacency):
         >>> EquivalentAdjacency(memberships, np.ones(3)).steps(2).row(0).round(3).tolist()
         [0.556, 0.333, 0.111]
         """
-        count = integer("count", count, 1)
+        count = integer("count", count, 1, MOST_STEPS)
         clusters = self._bipartite.shape[1]
         if clusters > MOST_CLUSTERS:
             problem = f"would write the walk between {clusters} clusters"
             raise InputError("steps", problem, f"take a level of at most {MOST_CLUSTERS} clusters")
-        inverse = sp.diags_array(inverse_or_zero(self.degrees))
         between = self._between if self._between is not None else np.diag(self._inverse_mass)
-        step = np.asarray((self._members @ (inverse @ self._bipartite)).toarray() @ between)
-        return EquivalentAdjacency(
-            (inverse @ self._bipartite).tocsr(),
-            self.degrees,
-            between @ np.linalg.matrix_power(step, count - 1),
-        )
+        step = self.clusters.adjacency.toarray() @ between
+        walk = between @ np.linalg.matrix_power(step, count - 1)
+        return EquivalentAdjacency(self._memberships, self.degrees, walk)
 
-    def _matmat(self, x: Array) -> Array:
+    def _product(self, x: Array) -> Array:
         return times(self._bipartite, self._across(times(self._members, x)))
 
     def _row(self, node: int) -> Array:
@@ -217,6 +225,11 @@ class MultistepAdjacency(WalkAdjacency):
         >>> multistep(nx.path_graph(5), 3).sparse_rows([0], least=0.3).toarray()
         array([[0.  , 0.75, 0.  , 0.  , 0.  ]])
         """
+        if not isinstance(nodes, Iterable) or getattr(nodes, "ndim", 1) == 0:
+            raise InputError("nodes", f"got {shown(nodes)}", "give a list of row numbers")
+        if self.steps > MOST_PRUNED:
+            problem = f"would take {self.steps} steps one by one"
+            raise InputError("sparse_rows", problem, f"take at most {MOST_PRUNED} steps, or row(node)")
         rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
         least = number("least", least, least=0, below=1)
         floor = least * self.degrees[rows]
@@ -227,8 +240,7 @@ class MultistepAdjacency(WalkAdjacency):
         walks.sort_indices()
         return walks
 
-    def _matmat(self, x: Array) -> Array:
-        x = np.asarray(x, dtype=np.float64)
+    def _product(self, x: Array) -> Array:
         if self.steps <= len(self._weights):
             return self._by_steps(x)
         return self._by_series(x)

@@ -26,6 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
 SYMMETRIZE = ("union", "mutual", "average")
 
+HUGE = 2.0**1022  # two distances above it may not have a sum
 ELEMENTS_PER_BLOCK = 1 << 20  # temporaries have about this many numbers
 SMALLEST = (
     2.0**-52
@@ -112,7 +113,8 @@ class Surroundings:
         present = indices >= 0
         scales = _scales(distances, present)
         known = scales[present.any(axis=1)]
-        return cls(indices, scales, float(np.median(known)) if len(known) else 1.0)
+        shrink = 0.5 if known.max(initial=0.0) > HUGE else 1.0  # the two in the middle are added
+        return cls(indices, scales, float(np.median(known * shrink)) / shrink if len(known) else 1.0)
 
     def with_others(self, indices: Array, distances: Array) -> Surroundings:
         """Add points below these, whose lists number the whole; what is typical stays as it was."""

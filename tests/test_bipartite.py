@@ -151,6 +151,7 @@ def test_rows_without_entries_stay_alone():
         (([[1, 2]], ["a"], [["b"], "c"]), r"columns: holds \['b'\]. Remedy: use names that can be keys"),
         (([[1, 2]], "a"), "rows: got 'a'"),
         (([[1, 2]], 3), "rows: got 3"),
+        (([[1, 2]], np.array(3)), r"rows: got array\(3\)"),
         (([[1], [2]], [0, 1]), "columns: holds 0, which is the name of another node"),
     ],
 )

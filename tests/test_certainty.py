@@ -103,6 +103,15 @@ def test_a_description_is_its_definition(case):
             close(chance, others[int(name.split("-")[1])])
 
 
+def test_of_a_cluster_that_is_all_but_rounding_nothing_is_made_up():
+    S = np.repeat([[1 - 1e-12, 1e-12]], 8, axis=0)
+    S[0] = [1 - 2e-12, 2e-12]
+    found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()])
+    assert np.isnan(found[0].cohesion)
+    scores, _ = distinctive(np.arange(16.0).reshape(8, 2), sp.csr_array(S), 3, range(2))
+    assert scores[0] == ()
+
+
 @given(factored_graphs(weights=small), st.randoms(use_true_random=False))
 def test_the_order_of_the_nodes_does_not_matter(case, random):
     W, S = case
@@ -275,9 +284,11 @@ def test_words_of_another_table_of_the_same_points():
 def test_what_cannot_be_is_refused():
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[6, 3])
     points = graphsoft.hierarchy(cloud(40), levels=[4])
-    for wrong in ("2-0", "0-6", "00-1", 7, None, "Valjean"):
+    for wrong in ("2-0", "0-6", "00-1", 7, None, "Valjean", np.eye(2), sp.eye_array(2)):
         with pytest.raises(InputError, match="b: there is no node"):
             h.bridges("0-0", wrong)
+    with pytest.raises(InputError, match="name a cluster by its level and its number"):
+        h.bridges("Valjean", "Javert")
     with pytest.raises(InputError, match="b: '1-0' is not on the level"):
         h.bridges("0-0", "1-0")
     with pytest.raises(InputError, match="a: 'root' is above all levels"):
@@ -299,7 +310,7 @@ def test_what_cannot_be_is_refused():
         h.distinctive(X=np.ones((3, 2)))
     with pytest.raises(InputError, match="names: got 2 names for 3 features"):
         points.describe(names=["x", "y"])
-    for wrong in ("xyz", {"x", "y", "z"}, 3):
+    for wrong in ("xyz", {"x", "y", "z"}, 3, np.array(3)):
         with pytest.raises(InputError, match=r"names: got.*list of 3"):
             points.distinctive(names=wrong)
     with pytest.raises(InputError, match="count"):

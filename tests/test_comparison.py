@@ -76,6 +76,13 @@ def test_scores_are_those_of_the_labels(case):
     assert found.nmi[0, 0] == metrics.nmi(*labels)
 
 
+def test_half_is_not_mostly():
+    found = compared(side(hard([0, 0, 1])), side(hard([0, 1, 0])))
+    first, second = found.matches[0]
+    assert (first.merged, second.merged) == ((), ())
+    assert first.split == second.split == ()
+
+
 def test_a_split_and_a_merge_are_said():
     one = side(hard([0] * 6 + [1] * 4 + [2] * 2))
     other = side(hard([0] * 4 + [1] * 2 + [2] * 6))
@@ -136,7 +143,8 @@ def test_labels_of_any_kind_can_be_compared_with():
     names = nx.get_node_attributes(club, "club")
     labels = [names[node] for node in h.nodes]
     expected = h.compare(labels).adjusted_rand
-    for other in (names, np.array(labels), [label == "Officer" for label in labels]):
+    turned = dict(reversed(names.items()))
+    for other in (names, turned, np.array(labels), [label == "Officer" for label in labels]):
         np.testing.assert_array_equal(h.compare(other).adjusted_rand, expected)
     assert {match.best for match in h.compare(names).matches[1]} == {"Mr. Hi", "Officer"}
     soft = h.compare(h[0].memberships)
@@ -179,6 +187,10 @@ def test_other_points_are_refused():
         h.compare([0, 1, 1])
     with pytest.raises(InputError, match="other: has no label for 'Napoleon'"):
         h.compare({"Valjean": 1})
+    with pytest.raises(InputError, match=r"other: holds sets of points.*pass a mapping"):
+        h.compare(nx.community.greedy_modularity_communities(nx.les_miserables_graph()))
+    with pytest.raises(InputError, match=r"other: holds sets of points.*pass a mapping"):
+        h.compare([set(h.nodes[:40]), set(h.nodes[40:])])
     for wrong in (None, 3, [[1, 2], [3]], np.full((77, 2), 0.7), [None] * 76 + [1]):
         with pytest.raises(InputError, match="other"):
             h.compare(wrong)

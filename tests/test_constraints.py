@@ -199,6 +199,54 @@ def test_apart_gives_way_only_where_nothing_else_can_merge():
     assert grouped_within(graph_of(W), 1, Limits(0, 4, side)).shape == (4, 1)
 
 
+def test_where_all_are_apart_the_most_similar_merge():
+    W = np.full((6, 6), 0.1)
+    for i, weight in [(0, 9), (2, 8), (4, 7)]:
+        W[i, i + 1] = W[i + 1, i] = weight
+    everybody = side_information(range(6), cannot_link=[(i, j) for i in range(6) for j in range(i)])
+    found = grouped_within(graph_of(W), 3, Limits(0, 6, everybody))
+    assert found.indices.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_nodes_and_parts_known_to_be_apart_do_not_meet():
+    # a light part, which joins the heavier of two cliques but for what is known
+    W = np.zeros((10, 10))
+    W[:4, :4], W[4:8, 4:8], W[8, 9], W[9, 8] = 1.0, 0.8, 0.001, 0.001
+    assert grouped_within(graph_of(W), 2, Limits(0, 10)).indices.tolist() == [0] * 4 + [1] * 4 + [0] * 2
+    side = side_information(range(10), cannot_link=[(8, 0)])
+    assert grouped_within(graph_of(W), 2, Limits(0, 10, side)).indices.tolist() == [0] * 4 + [1] * 6
+    # four parts that no edge joins
+    pairs = graph_of(np.kron(np.eye(4), [[0, 1], [1, 0]]))
+    assert grouped_within(pairs, 2, Limits(0, 8)).indices.tolist() == [0] * 4 + [1] * 4
+    side = side_information(range(8), cannot_link=[(0, 2), (4, 6)])
+    group = grouped_within(pairs, 2, Limits(0, 8, side)).indices
+    assert group[0] != group[2]
+    assert group[4] != group[6]
+
+
+def test_no_group_that_is_just_large_enough_gives_a_node():
+    # node 7 is alone, being apart from all; node 0 is tied to it, but its group has two nodes only
+    W = np.zeros((8, 8))
+    W[:2, :2] = W[2:7, 2:7] = 3.0
+    W[0, 7] = W[7, 0] = 1.0
+    side = side_information(range(8), cannot_link=[(7, i) for i in range(7)])
+    group = grouped_within(graph_of(W), 3, Limits(2, 6, side)).indices
+    assert group[0] == group[1]
+    assert sorted(np.bincount(group).tolist()) == [2, 2, 4]
+
+
+def test_copies_known_to_be_apart_are_not_grouped():
+    # four clouds on a line, of which the middle two are the nearest; every point twice
+    starts = np.repeat([0, 6, 7.5, 13.5], 8)
+    X = np.repeat(starts + np.random.default_rng(0).random(32), 2)[:, None]
+    free = graphsoft.hierarchy(X, [4, 2], n_neighbors=12)[-1].labels
+    assert free[20] == free[36]
+    told = graphsoft.hierarchy(X, [4, 2], n_neighbors=12, cannot_link=[(20, 36), (21, 37), (24, 40)])
+    labels = told[-1].labels
+    assert len(set(labels[16:32])) == len(set(labels[32:48])) == 1
+    assert labels[20] != labels[36]
+
+
 def test_limits_that_bind_nothing_change_nothing():
     X = cloud()
     free = graphsoft.hierarchy(X, [20, 8, 3])
@@ -227,6 +275,9 @@ def test_the_least_tied_is_moved():
     group = grouped_within(graph_of(W), 3, Limits(2, 3)).indices.tolist()
     assert group[0] == group[1] != group[2] == group[6]
     assert group[3] == group[4] == group[5]
+    side = side_information(range(7), cannot_link=[(2, 6)])  # now it is 3 that is moved
+    group = grouped_within(graph_of(W), 3, Limits(2, 3, side)).indices.tolist()
+    assert group[0] == group[1] == group[2] != group[3] == group[6]
 
 
 def test_equal_halves_are_made_where_they_are_wanted():

@@ -121,6 +121,12 @@ def test_nodes_without_ways_out_or_in():
     assert len(flow_graph(nx.empty_graph(1, create_using=nx.DiGraph))) == 1
 
 
+def test_a_teleport_below_rounding_is_as_none():
+    cycle = nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)])
+    tiny = flow_graph(cycle, 5e-324).adjacency.toarray()
+    np.testing.assert_allclose(tiny, flow_graph(cycle, 0).adjacency.toarray(), rtol=1e-9)
+
+
 def test_without_teleport_one_way_streets_are_refused():
     with pytest.raises(InputError, match=r"teleport: is 0, but the walk leaves 'b' .*use more than 0"):
         flow_graph(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), 0)

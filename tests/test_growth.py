@@ -1,5 +1,6 @@
 """Hierarchies that take in new points: against dense copies, and what is promised of them."""
 
+import dataclasses
 from itertools import pairwise
 
 import naive_newcomers as naive
@@ -41,6 +42,9 @@ def check_grown(h, grown, q):
     assert [level.memberships.shape for level in grown] == [(n + q, len(level.mass)) for level in h]
     rows = int(grown.report.notes[-1].split(", ")[-1].split()[0].replace(",", ""))
     assert f"{q} points added" in grown.report.notes[-1]
+    assert grown.report.nodes == n + q
+    assert grown.report.edges == sp.triu(A).nnz
+    assert grown.report.components == sp.csgraph.connected_components(A)[0]
     for before, after in zip(h, grown, strict=True):
         M = after.memberships
         np.testing.assert_allclose(M.sum(axis=1), 1, atol=1e-12)
@@ -76,6 +80,37 @@ def test_a_grown_hierarchy_is_one(kind, polish):
     assert len(again.graph) == n + 65
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"polish": False}, {"method": "k-means"}, {"method": ["relation", "spectral", "relation"]}],
+)
+def test_cluster_graphs_of_a_grown_hierarchy_are_their_definition(options):
+    X, Y = halves(160)
+    grown = fitted(X, [20, 8, 3], **options).partial_update(Y)
+    W = grown.graph.adjacency.toarray()
+    methods = [type(method).__name__ for method in grown.settings.methods]
+    polished = grown.settings.polish and set(methods) == {"Relation"}
+    below, step = W, grown[0].memberships.toarray()
+    for level, method in zip(grown, methods, strict=True):
+        if polished:
+            below, step = W, level.memberships.toarray()
+        weights = np.diag(below.sum(axis=1)) if method == "Relation" else below
+        np.testing.assert_allclose(level.graph.toarray(), step.T @ weights @ step, rtol=1e-9, atol=1e-12)
+        if level.parents is not None:
+            below, step = level.graph.toarray(), level.parents.toarray()
+
+
+def test_polished_levels_are_refined_for_the_top():
+    X, Y = halves(600)
+    top = []
+    for polish in (True, False):
+        h = fitted(X, [30, 10, 5])
+        settings = dataclasses.replace(h.settings, polish=polish)
+        grown = dataclasses.replace(h, settings=settings).partial_update(Y)
+        top.append(grown.report.levels[-1].log_likelihood)
+    assert top[0] > top[1]
+
+
 def test_copies_are_taken_in_as_copies():
     X = cloud(60, d=2)
     X = np.concatenate([X, X[:5]])
@@ -95,7 +130,17 @@ def test_copies_are_taken_in_as_copies():
     for copies in (np.flatnonzero(number == one) for one in np.unique(number)):
         tied = grown.graph.adjacency[copies][:, copies]
         assert sp.csgraph.connected_components(tied)[0] == 1
+        assert (tied.data == 1).all()
     np.testing.assert_array_equal(np.diff(grown.graph.adjacency.indptr) > 0, True)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 1]])
+def test_every_copy_of_a_new_point_is_joined_to_its_neighbours(order):
+    h = fitted(cloud(60, d=2), n_neighbors=1)
+    grown = h.partial_update(np.array([[100.0, 100], [101, 100]])[order])
+    among = grown.graph.adjacency[60:].toarray()[:, 60:]
+    alone = order.index(0)
+    assert (np.delete(among[alone], alone) > 0).all()
 
 
 def test_the_order_of_new_points_does_not_matter():
@@ -144,6 +189,14 @@ def test_local_sweeps_are_their_definition_and_raise_the_local_likelihood(W, dat
     )
 
 
+def test_a_node_takes_in_the_clusters_of_its_neighbours():
+    hard = sp.csr_array(np.eye(2)[[0] * 5 + [1] * 5])
+    wrong = sp.csr_array(np.eye(2)[[0, 0, 1, 0, 0] + [1] * 5])
+    rows = np.array([2])
+    found = refit_rows(graph_of(ring_of_cliques(2, 5)), wrong, rows)
+    np.testing.assert_allclose(found.toarray(), hard[rows].toarray(), atol=0.01)
+
+
 def test_a_graph_takes_in_nodes():
     W = ring_of_cliques(6, 6)
     h = graphsoft.hierarchy(graph_of(W), [6, 2])
@@ -170,6 +223,13 @@ def test_new_nodes_have_names():
     for wrong, problem in [(["Hugo", "Sue"], "2 names for 1"), (["Javert"], "same name"), ([[]], "hashed")]:
         with pytest.raises(InputError, match=problem):
             h.partial_update(row, nodes=wrong)
+    for wrong in (3, "H", {"Hugo"}, np.array(3)):
+        with pytest.raises(InputError, match="nodes: got"):
+            h.partial_update(row, nodes=wrong)
+    with pytest.raises(InputError, match=r"X: holds a weight of 4.94066e-324.*scale of"):
+        h.partial_update(row * 5e-324)
+    with pytest.raises(InputError, match="X: has 0 dimensions"):
+        h.partial_update(np.array(1))
     numbered = graphsoft.hierarchy(nx.relabel_nodes(nx.path_graph(4), {0: 4}), [2])
     with pytest.raises(InputError, match="nodes: two nodes"):
         numbered.partial_update([[1.0, 0, 0, 0]])
@@ -205,3 +265,10 @@ def test_rows_without_direction_are_taken_in():
             grown = h.partial_update([[0.0, 0, 0], [1, 2, 3], [0, 0, 0], [2, 4, 6]])
         assert np.diff(grown.graph.adjacency.indptr)[[5, 40, 42]].tolist() == [0, 0, 0]
         check_grown(h, grown, 4)
+
+
+@pytest.mark.parametrize("scale", [1e40, 1e100])
+def test_far_points_are_neighbours_among_themselves(scale):
+    X, Y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([[1.0, 1], [1, 1.0001], [3, 3]]) * scale
+    grown = graphsoft.hierarchy(X, [2], n_neighbors=1).partial_update(Y)
+    assert grown.graph.adjacency[4, 5] == pytest.approx(np.exp(-1))  # each is the only neighbour of the other

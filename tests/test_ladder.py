@@ -219,21 +219,27 @@ def test_a_hierarchy_chooses_its_levels_and_says_why():
 def test_a_suggestion_reads_well():
     found = suggest_levels(graph_of(ring_of_cliques(9, 8)))
     lines = str(found).splitlines()
-    assert lines[0].startswith("levels=[14, 9]: 9 clusters are joined ") or lines[0].startswith(
-        "levels=[9]: 9 "
-    )
+    assert lines[0].startswith("levels=[9]: 9 clusters are joined ")
     assert lines[1].split() == ["clusters", "score", "fall", "stability", "held", "out"]
     assert [int(line.split()[0]) for line in lines[2:]] == [each.clusters for each in found.best()]
     assert len(found.best(3)) == 3
+    assert len(repr(found)) < 100
     with pytest.raises(AttributeError):
         found.levels = (2,)
+
+
+def test_the_suggested_number_is_the_best():
+    found = suggest_levels(nx.les_miserables_graph())
+    assert max(found.candidates, key=lambda each: each.score).clusters > found.clusters
+    assert found.best(1)[0].clusters == found.clusters
+    assert len(found.best(200)) == len(found.candidates)
 
 
 def test_what_cannot_be_is_refused():
     X = cloud(40)
     with pytest.raises(InputError, match=r"method: got 2 methods, but levels='auto'"):
         graphsoft.hierarchy(X, levels="auto", method=["relation", "relation"])
-    with pytest.raises(InputError, match="levels: got 'automatic'"):
+    with pytest.raises(InputError, match=r"levels: got 'automatic'.*or pass 'auto'"):
         graphsoft.hierarchy(X, levels="automatic")
     with pytest.raises(InputError, match="features"):
         graphsoft.hierarchy(nx.karate_club_graph(), levels="auto", method="k-means")
@@ -288,6 +294,19 @@ def test_a_sweep_is_the_step_of_the_regularized_objective(W, m, part):
     np.testing.assert_allclose(state.shares.sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize(("most", "converged"), [(1000, True), (3, False)])
+def test_the_trace_ends_with_the_objective_of_what_is_returned(most, converged):
+    W = ring_of_cliques(3, 5)
+    state = state_of(W, 5, 0.05)
+    trace, _, settled = paying._survived(state, most, 1e-3, None)
+    assert settled == converged
+    W = state.graph.adjacency.toarray()
+    H, paid = W.sum(axis=1)[:, None] * state.shares / state.mass, state.mass - 0.05
+    objective = naive.regularized(W, H, paid / paid.sum(), 0.05)
+    np.testing.assert_allclose(trace[-1], objective, rtol=1e-9)
+    assert trace[-2] - trace[-1] > 1e-5  # so that a step more or less would show
+
+
 @given(weight_matrices(1, 12), st.sampled_from([0.0, 0.03, 0.2, 0.6]), st.integers(1, 12))
 @settings(max_examples=60)
 def test_the_objective_falls_and_survivors_are_worth_their_price(W, penalty, most):
@@ -313,6 +332,10 @@ def test_the_shares_of_the_dead_go_to_the_others(W, m, penalty):
     kept = np.delete(before, int(np.argmin(mass)), axis=1)
     assert state.shares.shape == kept.shape
     assert (state.shares >= kept).all()
+    share, degrees = before[:, int(np.argmin(mass))], state.graph.degrees
+    walks = np.array([sum(degrees[i] * share[i] * kept[i, q] for i in range(len(W))) for q in range(m - 1)])
+    heirs = (1 - paying.SEED) * walks / walks.sum() + paying.SEED / (m - 1)
+    np.testing.assert_allclose(state.shares, kept + np.outer(share, heirs))
     np.testing.assert_allclose(state.shares.sum(axis=1), 1.0)
 
 

@@ -15,7 +15,7 @@ import graphsoft
 from graphsoft import GraphsoftWarning, InputError, search
 from graphsoft.neighbors import METRICS
 from graphsoft.points import Points
-from graphsoft.weights import WEIGHTS
+from graphsoft.weights import WEIGHTS, Surroundings
 
 LEVELS = [8, 3]
 
@@ -208,6 +208,11 @@ def test_rows_without_neighbours_join_the_heaviest_cluster():
     with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
         found = h.predict_proba(lost)
     np.testing.assert_array_equal(found.toarray(), np.eye(2)[[h[0].mass.argmax()] * 2])
+    deep = fitted(X, [6, 2], metric="cosine")
+    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+        found = deep.predict_proba(lost)
+    above = deep[0].parents.toarray()[deep[0].mass.argmax()]
+    np.testing.assert_allclose(found.toarray(), [above, above])
     X[3] = 0
     with pytest.warns(GraphsoftWarning, match="1 rows have no direction"):
         h = fitted(X, [2], metric="cosine")
@@ -277,8 +282,12 @@ def test_what_cannot_be_is_refused():
     g = graphsoft.hierarchy(nx.path_graph(4), [2])
     with pytest.raises(InputError, match="X: 1 weights are negative, the first is -1 at row 0, column 1"):
         g.predict([[0.0, -1, 0, 0]])
-    with pytest.raises(InputError, match="where the hierarchy has 4 nodes"):
+    with pytest.raises(InputError, match=r"where the hierarchy has 4 nodes.*make the hierarchy of features"):
         g.predict([[0.0, 1, 0]])
+    with pytest.raises(InputError, match="one row of weights to the nodes"):
+        g.predict(nx.path_graph(4))
+    with pytest.raises(InputError, match=r"X.reshape\(1, -1\) of one"):
+        h.predict(Y[0])
     with pytest.raises(InputError, match="where the hierarchy has 4 or 6 nodes"):
         g.partial_update(np.ones((2, 5)))
     with pytest.raises(InputError, match="holds a weight of 1e\\+300"):
@@ -324,6 +333,20 @@ def test_every_exact_way_finds_the_same():
         np.testing.assert_array_equal(each, found[0])
 
 
+@pytest.mark.parametrize("way", ["_by_tree", "_by_products", "_one_by_one", "_by_pairs"])
+def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbours(way):
+    grid = np.stack(np.meshgrid(*[np.arange(3.0)] * 4), axis=-1).reshape(-1, 4)
+    blobs = cloud(300, d=5)
+    blobs[::3] += 1e9  # float32 sees these as a few points
+    blobs[1::3, 2] -= 1e7
+    for X, Y, k in [(grid, np.repeat(grid[:40] + 0.5, 2, axis=0), 3), (blobs, blobs[::4] + 0.01, 4)]:
+        points = Points.of(X)
+        parts = getattr(search, way)(points, points.alongside(Y), k)
+        found = np.concatenate([near for _, near, _ in parts])
+        expected = [[j for _, j in naive.nearest(X, y, k, "euclidean")] for y in Y]
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_walks_on_few_points_find_all(kind):
     X, Y = halves(40)
@@ -334,3 +357,8 @@ def test_walks_on_few_points_find_all(kind):
     found = search._by_walk(points, others, 6, paths)
     near = np.concatenate([part for _, part, _ in found])
     np.testing.assert_array_equal(near, search.nearest_among(points, others, 6)[0])
+
+
+def test_what_is_typical_of_huge_distances_is_finite():
+    far = np.array([[1.7e308], [1.7e308]])
+    assert Surroundings.of(np.array([[1], [0]]), far).typical == 1.7e308

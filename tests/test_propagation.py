@@ -287,7 +287,8 @@ def test_conjugate_gradients_solve(seed, n, k):
 def test_bad_arguments_are_refused():
     graph = nx.path_graph(3)
     h = graphsoft.hierarchy(graph, levels=[2])
-    for wrong in (5, "abc", [1, 2], {}, [-1, None, np.nan], [[1], [2], [3]], np.ones((3, 1)), None):
+    unfit = (5, None, "abc", {1, 2, 3}, iter([1, 1, 1]), np.array(1), sp.csr_array((3, 1)), np.ones((3, 1)))
+    for wrong in (*unfit, [1, 2], {}, [-1, None, np.nan], [[1], [2], [3]]):
         with pytest.raises(InputError, match="y_partial"):
             graphsoft.propagate(graph, wrong)
     for wrong in ([1, "a", -1], {0: 1, 1: "a"}, {0: (1, 2)}, {0: {}, 1: {}}, {0: 1 + 1j, 1: [1]}):

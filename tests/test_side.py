@@ -1,13 +1,14 @@
 """What a user knows besides the data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft import side
 from graphsoft.errors import InputError
-from graphsoft.side import side_information
+from graphsoft.side import listed_labels, side_information
 
 
 @st.composite
@@ -119,6 +120,19 @@ def test_unknown_names_are_refused():
         side_information(["a", "b"], must_link=[("a", "z")])
     with pytest.raises(InputError, match=r"must_link: names no point: \[\]"):
         side_information(["a", "b"], must_link=[("a", [])])
+
+
+@pytest.mark.parametrize("label", [None, np.nan, pd.NA, pd.NaT])
+def test_labels_that_are_missing_are_refused(label):
+    with pytest.raises(InputError, match="known: has no label for 2"):
+        side_information(range(3), known={0: 1, 2: label})
+
+
+def test_masked_labels_are_unknown():
+    known = np.ma.masked_array([1, 1, 2, 1], mask=[0, 0, 0, 1])
+    assert listed_labels(range(4), known) == ((0, 1), (1, 1), (2, 2))
+    plain = side_information(range(4), known=[1, 1, 2, -1])
+    assert (side_information(range(4), known=known) != plain).nnz == 0
 
 
 def test_too_many_labels_are_refused(monkeypatch):

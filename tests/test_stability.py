@@ -47,6 +47,24 @@ def test_overlaps_and_company_are_their_definitions(case, data):
     np.testing.assert_allclose(_company_kept(one, other, overlap), kept)
 
 
+def test_rounds_are_counted_and_averaged(monkeypatch):
+    """With rounds that are known, every figure is its definition."""
+    h = graphsoft.hierarchy(cloud(90), levels=[9, 4], n_neighbors=5)
+    rounds = [graphsoft.hierarchy(cloud(90), levels=[9, 4], n_neighbors=k) for k in (4, 12, 30)]
+    to_come = iter(rounds)
+    monkeypatch.setattr("graphsoft.resampling._found_again", lambda h, graph, random: next(to_come))
+    found = graphsoft.stability(h, 3)
+    for at, level in enumerate(h):
+        S, others = level.memberships.toarray(), [each[at].memberships.toarray() for each in rounds]
+        best = np.array([[max(naive.overlap(s, t) for t in T.T) for s in S.T] for T in others])
+        np.testing.assert_allclose(found.clusters[at], best.mean(axis=0))
+        np.testing.assert_array_equal(found.lost[at], (best <= 0.5).sum(axis=0))
+        kept = [np.mean([naive.company(S, T, i) for T in others]) for i in range(0, 90, 15)]
+        np.testing.assert_allclose(found.points[at][::15], kept)
+        company = [found.points[at][level.labels == cluster].mean() for cluster in range(S.shape[1])]
+        np.testing.assert_allclose(found.company[at], company)
+
+
 def test_clear_clusters_are_always_found_again():
     blocks = np.kron(np.eye(4), np.ones((6, 6)) - np.eye(6))
     for W in (blocks, ring_of_cliques(4, 6)):

@@ -159,10 +159,33 @@ def test_what_cannot_be_is_refused():
     for wrong in (0, -3, 2.5, 10**400):
         with pytest.raises(InputError, match="t: got"):
             multistep(nx.path_graph(4), wrong)
-        with pytest.raises(InputError, match="count"):
-            level.steps(0)
+    for wrong in (0, 10**30):
+        with pytest.raises(InputError, match="count: got"):
+            level.steps(wrong)
+    for wrong in (3, None, np.array(1)):
+        with pytest.raises(InputError, match="nodes: got"):
+            walk.sparse_rows(wrong)
+    with pytest.raises(InputError, match="sparse_rows: would take 1000000 steps one by one"):
+        multistep(nx.path_graph(4), 10**6).sparse_rows([0])
     with pytest.raises(InputError, match=r"toarray: would write 6000 x 6000.*nearest"):
         multistep(nx.path_graph(6000), 2).toarray()
     wide = EquivalentAdjacency(sp.eye_array(6000, format="csr"), np.ones(6000))
     with pytest.raises(InputError, match="steps: would write the walk between 6000 clusters"):
         wide.steps(2)
+
+
+def test_products_with_no_column_have_none():
+    level = graphsoft.hierarchy(nx.path_graph(4), levels=[2])[0].equivalent_adjacency
+    for walk in (level, multistep(nx.path_graph(4), 2)):
+        assert (walk @ np.zeros((4, 0))).shape == (4, 0)
+
+
+def test_vectors_of_any_numbers_are_multiplied():
+    level = graphsoft.hierarchy(nx.path_graph(4), levels=[2])[0].equivalent_adjacency
+    for walk in (level, multistep(nx.path_graph(4), 3)):
+        whole, x = walk.toarray(), np.array([1, 0, 1, 0])
+        for kind in (bool, np.int8, np.float16, np.float32, np.longdouble, ">f8", complex):
+            np.testing.assert_allclose(walk @ x.astype(kind), whole @ x)
+        np.testing.assert_allclose(walk @ (x * 1j), whole @ x * 1j)
+        with pytest.raises(InputError, match="x: is an array of dtype object"):
+            walk @ x.astype(object)
