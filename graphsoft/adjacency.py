@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import canonical
 from graphsoft.errors import InputError, shown
+from graphsoft.sparse_input import canonical
 
 __all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "weight_matrix"]
 
@@ -132,7 +132,9 @@ def refuse_asymmetric(
         "(A + A.T) / 2 if not, or affinity='features' if rows are points; distances to nearest neighbours "
         "need equally many entries in each row, by rising distance"
     )
-    named = "pass graphsoft.flow_graph(graph), which follows the directions, or graph.to_undirected()"
+    named = (
+        "follow the directions by graphsoft.flow_graph(graph) or --directed, or pass graph.to_undirected()"
+    )
     return InputError(
         argument,
         f"is not symmetric: the weight of {_edge(row, column, names)} is {there:.10g}, that of "

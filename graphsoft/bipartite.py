@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.adjacency import weight_matrix
-from graphsoft.checks import dense_matrix, sparse_matrix
+from graphsoft.checks import dense_matrix
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph, as_graph, is_networkx, marked
+from graphsoft.sparse_input import sparse_matrix
 
 __all__ = ["bipartite_graph"]
 

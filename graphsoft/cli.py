@@ -130,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         help="falling numbers of clusters, as 100,20,10, or auto",
     )
     add("-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here")
+    add("--directed", action="store_true", default=False, help="edges have a direction: cluster their flow")
     add("--labels", metavar="NAME", help="known classes, only for scores: a column, array or node attribute")
     add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbours of a point (10)")
     add("--metric", help="distance between points, as euclidean or cosine (euclidean)")
@@ -150,11 +151,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _hierarchy(options: argparse.Namespace) -> None:
     from graphsoft.datasets import read
+    from graphsoft.flows import flow_graph
     from graphsoft.levels import hierarchy
     from graphsoft.summary import score_levels, summarize
 
     sizes = _parse_levels(options.levels)
-    dataset = read(options.input, labels=options.labels)
+    dataset = read(options.input, labels=options.labels, directed=options.directed)
     if options.output == "":
         raise InputError("output", "is empty", "name a directory")
     output = None if options.output is None else Path(options.output)
@@ -163,14 +165,17 @@ def _hierarchy(options: argparse.Namespace) -> None:
     keywords = {name: getattr(options, name) for name in _PASSED_ON if hasattr(options, name)}
     keywords.setdefault("affinity", dataset.affinity)
     line = None if options.quiet else ProgressLine(sys.stderr)
+    progress = None if line is None else line.update
     try:
-        h = hierarchy(dataset.data, sizes, progress=None if line is None else line.update, **keywords)
+        data = flow_graph(dataset.data, progress=progress) if options.directed else dataset.data
+        h = hierarchy(data, sizes, progress=progress, **keywords)
     finally:
         if line is not None:
             line.clear()
     scores = [] if dataset.labels is None else score_levels(h, dataset.labels)
     if output is not None:
-        _write(output, h, dataset, scores, {"input": options.input, "levels": sizes, **keywords})
+        asked = {"input": options.input, "levels": sizes, "directed": options.directed, **keywords}
+        _write(output, h, dataset, scores, asked)
     if not options.quiet:
         print("\n".join(summarize(h, dataset.labels, scores)))
         if output is not None:

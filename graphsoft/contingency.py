@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import dense_matrix, sparse_matrix
+from graphsoft.checks import dense_matrix
 from graphsoft.errors import InputError, shown
 from graphsoft.memberships import one_cluster_each, rows_to_one
+from graphsoft.sparse_input import sparse_matrix
 
 __all__ = ["both_shares", "confusion", "is_hard", "matched", "shares_of"]
 

@@ -63,7 +63,7 @@ class Dataset:
         return f"Dataset({inside})"
 
 
-def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
+def read(path: str | os.PathLike[str], labels: str | None = None, directed: bool = False) -> Dataset:
     r"""Read a table, a matrix or a graph; the ending of the name says which.
 
     - ``.csv``, ``.tsv``: one row a point, columns separated by comma, semicolon or tab; the header may be
@@ -73,8 +73,8 @@ def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
       ``scipy.sparse.save_npz`` writes it or as ``data``, ``indices``, ``indptr``, ``shape``.
     - ``.mtx``: Matrix Market.
     - ``.edges``, ``.edgelist``, ``.txt``: ``u v`` on each line, or ``u v weight`` on each; ``#`` begins a
-      comment. The direction does not matter, and an edge may be written more than once if its weight is the
-      same each time.
+      comment. The direction does not matter unless the graph is `directed`, and an edge may be written more
+      than once if its weight is the same each time.
     - ``.graphml``: GraphML, where edges may have a ``weight``.
 
     All but npy and npz may be compressed, with ``.gz`` after the ending.
@@ -85,6 +85,9 @@ def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
     labels : str, optional
         Where the known classes are: a column of a table (its number, from 0, where there is no header), an
         array of an npz file, an attribute of GraphML's nodes.
+    directed : bool
+        Keep the directions of a list of edges, for :func:`graphsoft.flow_graph`; all other files have them
+        anyway.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def read(path: str | os.PathLike[str], labels: str | None = None) -> Dataset:
         problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
         raise InputError("path", problem, "check the name")
     try:
-        return reader(path, labels)
+        return _read_edges(path, labels, directed) if reader is _read_edges else reader(path, labels)
     except InputError:
         raise
     except _DAMAGED as error:
@@ -327,7 +330,7 @@ def _read_mtx(path: Path, labels: str | None) -> Dataset:
 # ---------------------------------------------------------------------------------------------- graphs
 
 
-def _read_edges(path: Path, labels: str | None) -> Dataset:
+def _read_edges(path: Path, labels: str | None, directed: bool = False) -> Dataset:
     _no_labels(path, labels)
     numbers: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float, int]] = {}
@@ -343,7 +346,8 @@ def _read_edges(path: Path, labels: str | None) -> Dataset:
             fields_before = len(fields)
             weight = _parse_weight(fields[2], line) if len(fields) == 3 else 1.0
             u, v = (numbers.setdefault(name, len(numbers)) for name in fields[:2])
-            known, where = edges.setdefault((min(u, v), max(u, v)), (weight, line))
+            edge = (u, v) if directed else (min(u, v), max(u, v))
+            known, where = edges.setdefault(edge, (weight, line))
             if known != weight:
                 problem = (
                     f"edge {fields[0]} {fields[1]} weighs {known} on line {where} and {weight} on line {line}"
@@ -353,7 +357,8 @@ def _read_edges(path: Path, labels: str | None) -> Dataset:
                 )
     if not edges:
         raise InputError("path", f"{path.name!r} holds no edges", "write 'u v' or 'u v weight' on each line")
-    return Dataset(_symmetric(edges, len(numbers)), names=tuple(numbers), affinity="precomputed")
+    matrix = _adjacency(edges, len(numbers), directed)
+    return Dataset(matrix, names=tuple(numbers), affinity="precomputed")
 
 
 def _parse_weight(field: str, line: int) -> float:
@@ -364,11 +369,11 @@ def _parse_weight(field: str, line: int) -> float:
     return weight
 
 
-def _symmetric(edges: dict[tuple[int, int], tuple[float, int]], count: int) -> csr_array:
-    """Return the adjacency with each edge stored both ways, and a self-loop once."""
+def _adjacency(edges: dict[tuple[int, int], tuple[float, int]], count: int, directed: bool) -> csr_array:
+    """Return the adjacency, with each edge stored both ways if it has no direction, and a self-loop once."""
     ends = np.array(list(edges), dtype=np.int64)
     weights = np.array([weight for weight, _ in edges.values()])
-    twice = ends[:, 0] != ends[:, 1]
+    twice = np.zeros(len(ends), dtype=bool) if directed else ends[:, 0] != ends[:, 1]
     rows = np.concatenate([ends[:, 0], ends[twice, 1]])
     columns = np.concatenate([ends[:, 1], ends[twice, 0]])
     data = np.concatenate([weights, weights[twice]])

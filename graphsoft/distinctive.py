@@ -9,9 +9,10 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import dense_matrix, sparse_matrix
+from graphsoft.checks import dense_matrix
 from graphsoft.errors import InputError, shown
 from graphsoft.parallel import blocks
+from graphsoft.sparse_input import sparse_matrix
 from graphsoft.tables import aligned, shortened
 
 __all__ = ["Distinctive", "Scores", "column_names", "distinctive", "table_of"]

@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse_asymmetric, weight_matrix
-from graphsoft.checks import callback, canonical, choice, dense_matrix, generator, integer, sparse_matrix
+from graphsoft.checks import callback, choice, dense_matrix, frame_columns, generator, integer
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
 from graphsoft.points import Points, first_copies
+from graphsoft.sparse_input import canonical, sparse_matrix
 from graphsoft.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
 
 __all__ = [
@@ -169,11 +170,14 @@ class Features:
         How far two rows are apart.
     notes : tuple of str
         What was assumed of the input.
+    columns : tuple of str or None
+        The names of the features, where a data frame told them.
     """
 
     values: Any
     metric: str = "euclidean"
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -190,9 +194,9 @@ def read_input(
     if is_networkx(X):
         matrix, nodes, notes = from_networkx(X, "X")
         return _given(matrix, nodes, notes)
-    notes = []
+    notes, columns = [], None
     if not sp.issparse(X):
-        X = dense_matrix(X)
+        columns, X = frame_columns(X), dense_matrix(X)
         if affinity == "precomputed":
             return _given(sp.csr_array(X.astype(np.float64)), None, [])
         if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and bool((X == X.T).all()):
@@ -205,7 +209,7 @@ def read_input(
             notes = ["a square sparse matrix was taken as a graph"]
             return _given_or_lists(matrix, weights, symmetrize, notes)
         notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
-    return Features(_features(X, metric), metric, tuple(notes))
+    return Features(_features(X, metric), metric, tuple(notes), columns)
 
 
 def _by_hand(graph: Graph) -> Graph:

@@ -20,7 +20,7 @@ from graphsoft.checks import generator, integer
 from graphsoft.coarsening import contracted, grouped, inverse_or_zero, strays
 from graphsoft.graph import Graph, as_graph
 
-__all__ = ["Candidate", "Suggestion", "ladder", "suggest", "suggest_levels"]
+__all__ = ["Candidate", "Suggestion", "ladder", "suggest", "suggest_levels", "within_limits"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -181,9 +181,14 @@ def suggest_levels(
 
 
 def suggest(
-    graph: Graph, random: np.random.Generator | None = None, progress: Progress | None = None
+    graph: Graph,
+    random: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    children: tuple[int | None, int | None] = (None, None),
 ) -> Suggestion:
     """Suggest levels for a checked graph; see :func:`suggest_levels`.
+
+    `children` limits how many clusters there are, at least and at most, for each one of the level above.
 
     Examples
     --------
@@ -214,7 +219,7 @@ def suggest(
     sizes = np.arange(2, most + 1)
     columns = (sizes, falls * sizes**POWER, falls, stability, held_out)
     candidates = tuple(Candidate(*row) for row in zip(*(each.tolist() for each in columns), strict=True))
-    return _explained(candidates, watched.distinct)
+    return _explained(candidates, watched.distinct, children)
 
 
 def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
@@ -239,6 +244,33 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
         best = max((k for k in near if k in scores), key=lambda k: (scores[k], -k), default=round(wanted))
         levels.append(best)
     return (*levels, top)
+
+
+def within_limits(
+    levels: tuple[int, ...], points: int, least: int | None, most: int | None
+) -> tuple[int, ...]:
+    """Move levels, from the top down, to have `least` to `most` clusters under each of the next.
+
+    A level that would have more than a fifth of the points is left out, and where steps become smaller there
+    are more of them.
+
+    Examples
+    --------
+    >>> within_limits((100, 39, 9), 1797, None, 2), within_limits((100, 39, 9), 1797, 5, None)
+    ((72, 36, 18, 9), (225, 45, 9))
+    """
+    if least is None and most is None:
+        return levels
+    finest, kept = max(levels[0], points // 5), [levels[-1]]
+    steps = list(levels[-2::-1])
+    while steps or (most is not None and kept[-1] * most <= levels[0]):
+        wanted = steps.pop(0) if steps else kept[-1] * (most or 1)
+        size = max(wanted, (least or 1) * kept[-1])
+        size = min(size, (most or size) * kept[-1])
+        if not kept[-1] < size <= finest:
+            break
+        kept.append(size)
+    return tuple(kept[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,12 +461,15 @@ def _foretold(candidates: tuple[Candidate, ...]) -> int:
     return max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
 
 
-def _explained(candidates: tuple[Candidate, ...], points: int) -> Suggestion:
+def _explained(
+    candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+) -> Suggestion:
     """Choose the top and the ladder, and say why."""
     best = max(candidates[: _foretold(candidates) - 1], key=lambda each: (each.score, -each.clusters))
     if best.score <= 0.0:
         return Suggestion((1,), candidates, "no number of clusters stands out, all parts are joined alike")
     levels = ladder(best.clusters, points, {each.clusters: each.score for each in candidates})
+    levels = within_limits(levels, points, *children)
     reason = (
         f"{best.clusters} clusters are joined {np.exp(best.fall):.1f} times more weakly than the parts of "
         f"the next to split, and come out again with an adjusted Rand index of {best.stability:.2f} when "

@@ -66,10 +66,11 @@ def hierarchy(
     Parameters
     ----------
     X : array_like, data frame, sparse matrix, networkx graph or Graph
-        Points with features, or a graph; see :func:`graphsoft.as_graph`.
+        Points with features, or a graph; see :func:`graphsoft.as_graph`. The result looks at these features
+        again when new points come: change them afterwards, and predictions change.
     levels : int, sequence of int, or "auto"
         How many clusters each level has, falling; at most as many as points. With ``"auto"`` they are those
-        that :func:`graphsoft.suggest_levels` finds, and the report says why.
+        that :func:`graphsoft.suggest_levels` finds, within the limits of children, and the report says why.
     n_neighbors, metric, weights, affinity
         How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`.
     method : str, settings, or a sequence of them with one for each level
@@ -371,11 +372,11 @@ def _own_levels(
     sample: Sample, settings: Settings, random: np.random.Generator | None, progress: Progress | None
 ) -> tuple[Settings, tuple[str, ...]]:
     """Let the graph choose the levels; also returns why they are these."""
-    found = suggest(sample.graph, random, progress)
+    children = settings.min_children, settings.max_children
+    found = suggest(sample.graph, random, progress, children)
     methods = list(settings.methods) * len(found.levels)
     if sample.given_features is None:
         refuse_feature_methods(methods, [len(sample), *found.levels])
-    limits_of_children(settings.min_children, settings.max_children, found.levels, methods, settings.polish)
     chosen = replace(settings, levels=found.levels, methods=tuple(methods))
     return chosen, (f"levels chosen: {', '.join(map(str, found.levels))} clusters; {found.reason}",)
 

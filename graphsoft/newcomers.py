@@ -14,14 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import callback, dense_matrix, sparse_matrix
-from graphsoft.errors import InputError, warn
+from graphsoft.checks import callback, dense_matrix, frame_columns
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph import Features, Graph
 from graphsoft.memberships import frozen_rows
 from graphsoft.neighbors import Progress, finish, measure
 from graphsoft.parallel import map_blocks
 from graphsoft.points import Known, Points
 from graphsoft.search import Paths, nearest_among
+from graphsoft.sparse_input import sparse_matrix
 from graphsoft.weights import Surroundings, weights_of_others
 
 __all__ = [
@@ -150,6 +151,8 @@ class Neighborhood:
         Their graph.
     n_neighbors : int
     weights : str
+    columns : tuple of str or None
+        The names of the features.
     """
 
     count: int
@@ -160,6 +163,7 @@ class Neighborhood:
     paths: Paths
     n_neighbors: int
     weights: str
+    columns: tuple[str, ...] | None = None
 
     @classmethod
     def of(
@@ -179,10 +183,13 @@ class Neighborhood:
         listed = max(1, min(n_neighbors, len(heads) - 1))
         around = Surroundings.of(*_own_lists(points, indptr, indices, listed))
         paths = Paths(indptr, indices, _entries(memberships[heads]))
-        return cls(len(graph), points, heads, Known.of(points), around, paths, n_neighbors, weights)
+        return cls(
+            len(graph), points, heads, Known.of(points), around, paths, n_neighbors, weights, features.columns
+        )
 
     def rows(self, X: Any, growing: bool = False) -> Any:
         """Check features of new points."""
+        _refuse_other_columns(X, self.columns)
         return _new_rows(X, [self.points.values.shape[1]], self.points.sparse, "features")
 
     def step(self, values: Any, progress: Progress | None = None) -> sp.csr_array:
@@ -301,6 +308,19 @@ def _new_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any
             remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
         raise InputError("X", problem, remedy)
     return values
+
+
+def _refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:
+    """Refuse a data frame whose columns are others, or in another order: a table without names is trusted."""
+    given = frame_columns(X)
+    if given is None or known is None or given == known:
+        return
+    if sorted(given) == sorted(known):
+        problem = "has the columns of the hierarchy in another order"
+    else:
+        other = next(name for name in (*given, *known) if (name in given) != (name in known))
+        problem = f"has other columns than the hierarchy, as {shown(other)}"
+    raise InputError("X", problem, "pass frame[list(h.features.columns)]")
 
 
 def _listed(ends: Array, shares: Array, heads: Array, count: int) -> sp.csr_array:

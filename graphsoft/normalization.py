@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer, number, sparse_matrix
+from graphsoft.checks import integer, number
 from graphsoft.errors import InputError, shown
+from graphsoft.sparse_input import sparse_matrix
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.certainty import Bridges, Description, bridges, described, margins
-from graphsoft.checks import integer
+from graphsoft.checks import frame_columns, integer
 from graphsoft.comparison import Comparison, Side, compared, side_of
 from graphsoft.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.errors import InputError
@@ -92,33 +92,6 @@ class Level:
     def margin(self) -> Array:
         """How far the likeliest cluster of every point is ahead of the next, float64 of shape (n,)."""
         return margins(self.memberships)
-
-    def bridges(self, a: int, b: int, count: int = 10) -> Bridges:
-        """Find the points that are the most torn between two clusters, given by their numbers.
-
-        Parameters
-        ----------
-        a, b : int
-            Columns of `memberships`. By their ids in the tree, and with the names of the points:
-            `Hierarchy.bridges`.
-        count : int
-            At most so many; none that has nothing of one of the two.
-
-        Returns
-        -------
-        Bridges
-            ``points, shares``: those with the largest smaller membership in the two come first.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> h = graphsoft.hierarchy(nx.barbell_graph(5, 1), levels=[2])
-        >>> [h.nodes[point] for point in h[0].bridges(0, 1, count=1).points]
-        [5]
-        """
-        points, shares = bridges(self.memberships, a, b, count)
-        return Bridges((a, b), points, tuple(points.tolist()), shares)
 
     @cached_property
     def equivalent_adjacency(self) -> EquivalentAdjacency:
@@ -206,18 +179,18 @@ class Hierarchy(Sequence[Level]):
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
             raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
-        found = self.levels[level].bridges(one, other, count)
-        return replace(found, clusters=(a, b), nodes=tuple(self.nodes[point] for point in found.points))
+        points, shares = bridges(self.levels[level].memberships, one, other, count)
+        return Bridges((a, b), points, tuple(self.nodes[point] for point in points), shares)
 
-    def describe(self, level: int = -1, *, names: Any = None) -> Description:
+    def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, how sure it is, what it is near, and whom to look at.
 
         Parameters
         ----------
         level : int
             Negative numbers count from the top.
-        names : sequence of d, optional
-            The names of the features, as ``frame.columns`` or a vectorizer's ``get_feature_names_out()``.
+        names, X
+            As for :meth:`distinctive`.
 
         Returns
         -------
@@ -237,10 +210,10 @@ class Hierarchy(Sequence[Level]):
         level = self._level(level)
         memberships = self.levels[level].memberships
         features: Sequence[Scores] = [()] * memberships.shape[1]
-        if self.features is not None:
-            features = self.distinctive(level, names=names).scores
+        if self.features is not None or X is not None:
+            features = self.distinctive(level, names=names, X=X).scores
         elif names is not None:
-            raise InputError("names", "a graph was given, which has no features", "leave them out")
+            raise InputError("names", "a graph was given, which has no features", "leave them out, or pass X")
         return described(self.graph, memberships, level, features)
 
     def distinctive(
@@ -255,7 +228,8 @@ class Hierarchy(Sequence[Level]):
         count : int
             For each cluster at most so many.
         names : sequence of d, optional
-            The names of the features, as ``frame.columns`` or a vectorizer's ``get_feature_names_out()``.
+            The names of the features, as a vectorizer's ``get_feature_names_out()``; those of a data frame
+            are known.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
             Another table of the same points: words, where embeddings were clustered.
 
@@ -277,12 +251,12 @@ class Hierarchy(Sequence[Level]):
         level = self._level(level)
         integer("count", count, 1)
         if X is not None:
-            values = table_of(X, len(self.graph))
+            values, columns = table_of(X, len(self.graph)), frame_columns(X)
         elif self.features is not None:
-            values = self.features.values
+            values, columns = self.features.values, self.features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
-        known = column_names(names, values.shape[1])
+        known = column_names(columns if names is None else names, values.shape[1])
         scores, meaning = distinctive(values, self.levels[level].memberships, count, known)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
         return Distinctive(ids, scores, meaning)

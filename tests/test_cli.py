@@ -170,7 +170,8 @@ def test_files(library, tmp_path):
     ]
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert report["program"] == "graphsoft"
-    assert report["asked"] == {"input": KARATE, "levels": [6, 3], "affinity": "precomputed"}
+    asked = {"input": KARATE, "levels": [6, 3], "directed": False, "affinity": "precomputed"}
+    assert report["asked"] == asked
     assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": []}
     assert [sorted(level) for level in report["scores"]] == [
         ["accuracy", "adjusted_rand", "nmi", "purity"]
@@ -215,6 +216,16 @@ def test_the_graph_may_choose_the_levels(tmp_path, capsys):
     assert sorted(tmp_path.glob("memberships-*.npz")) == [
         tmp_path / f"memberships-{level}.npz" for level in range(len(sizes))
     ]
+
+
+def test_directions_are_followed_where_that_is_asked_for(tmp_path, capsys):
+    edges = tmp_path / "ring.edges"
+    edges.write_text("a b\nb c\nc a\nc d\nd e\ne f\nf d\nf a\n")
+    assert run("hierarchy", edges, "--levels", "2", "--directed", "-o", tmp_path / "out") == 0
+    assert "note: flow of a walk" in capsys.readouterr().out
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["asked"]["directed"] is True
+    assert run("hierarchy", tmp_path / "out" / "labels.csv", "--levels", "2", "--directed") == 2
 
 
 def test_children_can_be_limited(library, capsys):

@@ -11,9 +11,9 @@ from door import FORMATS, check_canonical, digest, raises, weighted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.checks import sparse_matrix
 from graphsoft.errors import InputError
 from graphsoft.graph import as_graph, knn_graph
+from graphsoft.sparse_input import sparse_matrix
 
 # graphs
 

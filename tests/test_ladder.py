@@ -15,7 +15,7 @@ from strategies import plain, small, weight_matrices
 import graphsoft
 from graphsoft import ladder as counting
 from graphsoft.errors import InputError
-from graphsoft.ladder import Suggestion, ladder, suggest, suggest_levels
+from graphsoft.ladder import Suggestion, ladder, suggest, suggest_levels, within_limits
 from graphsoft.methods import cluster_surviving
 from graphsoft.methods import surviving as paying
 
@@ -385,3 +385,30 @@ def test_it_says_when_more_sweeps_would_help():
 def test_nothing_to_do():
     assert cluster_surviving(nx.empty_graph(4)).memberships.toarray().tolist() == [[1.0]] * 4
     assert suggest(graph_of(np.zeros((3, 3)))) == Suggestion((1,), (), "no two points are joined")
+
+
+@given(
+    st.lists(st.integers(1, 300), min_size=1, max_size=5, unique=True),
+    st.integers(1, 3000),
+    st.one_of(st.none(), st.integers(1, 6)),
+    st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_levels_are_moved_within_limits(sizes, points, least, most):
+    if least is not None and most is not None and least > most:
+        least, most = most, least
+    levels = tuple(sorted(sizes, reverse=True))
+    found = within_limits(levels, points, least, most)
+    assert found[-1] == levels[-1]
+    for below, above in pairwise(found):
+        assert below > above
+        assert (least or 1) * above <= below <= (most or below) * above
+    assert found[0] <= max(levels[0], points // 5)
+    if least is None and most is None:
+        assert found == levels
+
+
+def test_a_ladder_of_its_own_keeps_to_limits():
+    graph = graphsoft.patterns.block_graph(0, blocks=5, size=20)
+    h = graphsoft.hierarchy(graph, levels="auto", max_children=2)
+    assert h.settings.levels == (20, 10, 5)
+    assert max(len(node.children) for node in h.tree.nodes if node.level in (1, 2)) == 2

@@ -3,6 +3,7 @@
 import naive_newcomers as naive
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -362,3 +363,16 @@ def test_walks_on_few_points_find_all(kind):
 def test_what_is_typical_of_huge_distances_is_finite():
     far = np.array([[1.7e308], [1.7e308]])
     assert Surroundings.of(np.array([[1], [0]]), far).typical == 1.7e308
+
+
+def test_columns_of_a_frame_keep_their_order():
+    X = pd.DataFrame(cloud(60, d=3), columns=["a", "b", "c"])
+    h = graphsoft.hierarchy(X, levels=[4])
+    np.testing.assert_array_equal(h.predict(X), h.predict(X.to_numpy()))
+    with pytest.raises(InputError, match=r"X: has the columns of the hierarchy in another order"):
+        h.predict(X[["c", "b", "a"]])
+    with pytest.raises(InputError, match=r"X: has other columns than the hierarchy, as 'd'"):
+        h.predict_proba(X.rename(columns={"c": "d"}))
+    assert {name for scores in h.distinctive() for name, _ in scores} <= {"a", "b", "c"}
+    grown = h.partial_update(X[:2])
+    assert grown.features.columns == ("a", "b", "c")

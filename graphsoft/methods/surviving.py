@@ -72,6 +72,8 @@ def cluster_surviving(
 
     Notes
     -----
+    The paper's alpha is 1, as it was published, and its term falls away.
+
     No penalty is right for all graphs. Along the edges of sparse neighbour graphs a walk goes so few steps
     that many small clusters pay; on graphs of all pairs, and on the graph of the clusters of a level, fewer
     do. To be told how many clusters there are, ask :func:`graphsoft.suggest_levels`.
