@@ -57,6 +57,8 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     [(0, 2), (2, 3), (3, 5)]
     """
     rows = len(ptr) - 1
+    if 0 < int(ptr[-1] - ptr[0]) + rows <= load:
+        return [(0, rows)]
     # every row counts one entry more, so that a long run of empty rows is cut too
     total = ptr - ptr[0] + np.arange(rows + 1)
     cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left")
