@@ -15,24 +15,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.graph import Graph
-from graphsoft.kernels.contraction import best_partners, contract, match, match_siblings
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.kernels.contraction import best_partners, contract, match
+from graphsoft.merging import Merging
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["Scale", "coarsen", "contracted", "grouped", "merge_round", "strays"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
 
-# A round merges this share of the pairs it could. Over the benchmark sets 0.03 to 0.1 gave the same quality,
-# 0.2 and more a lower one.
+# A round along some of the edges merges this share of the pairs it could.
 SHARE_OF_MATCHING = 0.1
-# Where so few of the nodes find a partner (the leaves of a star all want its hub), siblings are paired: nodes
-# that want the same partner. Otherwise such a graph would shrink by one node a round.
-FEW_PAIRS = 0.01
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
-# Edges in one piece of work, some milliseconds.
-LOAD = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -74,16 +69,20 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
 
 def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Scale]:
     current, whole = graph, len(graph)
-    group, kept = np.arange(whole), whole
     while len(current) > count:
-        merged, groups = merge_round(current, len(current) - count)
-        current = contracted(current, merged, groups)
-        group = merged[group]
-        if progress is not None:
-            progress("coarsening", whole - groups, whole - count)
-        if groups == count or 2 * groups <= kept:
-            yield Scale(current, group)
-            group, kept = np.arange(groups), groups
+        goal = max(count, len(current) // 2)
+        merging = Merging(current.adjacency, current.degrees)
+        while len(merging.alive) > goal and merging.round(len(merging.alive) - count):
+            if progress is not None:
+                progress("coarsening", whole - len(merging.alive), whole - count)
+        group, groups = merging.numbered()
+        current = contracted(current, group, groups)
+        while groups > goal:  # no edge is left to merge along
+            lightest, groups = _group_lightest(current, groups - count)
+            current, group = contracted(current, lightest, groups), lightest[group]
+            if progress is not None:
+                progress("coarsening", whole - groups, whole - count)
+        yield Scale(current, group)
 
 
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
@@ -155,36 +154,30 @@ def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_arra
     return sp.csr_array((data, indices, ptr), shape=(len(counts), columns))
 
 
-def merge_round(graph: Graph, most: int, allowed: sp.csr_array | None = None) -> tuple[Array, int]:
-    """Choose at most `most` merges: the new number of every node, and how many there are.
+def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, int]:
+    """Choose at most `most` merges along some of the edges: every node's new number, and how many there are.
 
     Parameters
     ----------
     graph : Graph
     most : int
-    allowed : csr_array of shape (n, n), optional
-        The edges of the graph along which nodes may merge, if not along all; where it holds none, nothing
-        merges.
+    allowed : csr_array of shape (n, n)
+        The edges of the graph along which nodes may merge; where it holds none, nothing merges.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph import as_graph
-    >>> merge_round(as_graph(nx.path_graph(3)), 1)
+    >>> path = as_graph(nx.path_graph(3))
+    >>> merge_round(path, 1, path.adjacency)
     (array([0, 0, 1]), 2)
     """
     count = len(graph)
-    partners, scores = _partners(graph, graph.adjacency if allowed is None else allowed)
+    partners, scores = _partners(graph, allowed)
     order = np.argsort(-scores, kind="stable")
-    pair = match
-    possible = pair(partners, order, count, np.arange(count))
-    if possible == 0 and allowed is None:
-        return _group_lightest(graph, most)
-    if allowed is None and possible < FEW_PAIRS * np.count_nonzero(partners >= 0):
-        pair = match_siblings
-        possible = pair(partners, order, count, np.arange(count))
+    possible = match(partners, order, count, np.arange(count))
     leaders = np.arange(count)
-    pair(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
+    match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
     return _numbered(leaders)
 
 

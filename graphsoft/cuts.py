@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import integer
-from graphsoft.coarsening import LOAD
 from graphsoft.contingency import shares_of
 from graphsoft.errors import InputError
 from graphsoft.graph import Graph, as_graph
 from graphsoft.kernels.cuts import cut_off, least_cut
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
 

@@ -19,7 +19,14 @@ from graphsoft.grouping import Limits, between, grouped_within, keeps_to
 from graphsoft.ladder import suggest
 from graphsoft.memberships import likeliest, rows_to_one
 from graphsoft.methods import Method, Relation, Sample
-from graphsoft.methods.relation import assess, by_likelihood, grouped_beside_strays, polish_level
+from graphsoft.methods.relation import (
+    Near,
+    assess,
+    by_cluster,
+    by_likelihood,
+    grouped_beside_strays,
+    polish_level,
+)
 from graphsoft.report import LevelReport, Report, edge_count
 from graphsoft.request import (
     Settings,
@@ -143,7 +150,8 @@ def hierarchy(
     ready = time.perf_counter()
     settings, why = _own_levels(sample, settings, random, progress) if auto else (settings, ())
     fitted = _fitted(sample, settings, random or np.random.default_rng(SEED), progress)
-    reports = [_report(graph, each, side) for each in fitted]
+    near = by_cluster(graph, fitted[0].memberships)
+    reports = [_report(near, each, side) for each in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = _whole_report(graph, settings.levels, reports, seconds, why)
     found = tuple(Level.of(graph, each.memberships, each.parents, each.graph) for each in fitted)
@@ -285,16 +293,20 @@ def _climb_polished(
     status = "factorized, later refined for the levels above," if sizes[1:] else "factorized"
     trace = tuple(-value for value in first.trace)
     runs = [_Run(f"{status} by {first.sweeps} sweeps", first.sweeps, trace, time.perf_counter() - began)]
+    near = by_cluster(graph, memberships)
+    memberships = memberships[near.nodes]
     upper: sp.csr_array | None = None
     for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
         at = memberships if upper is None else memberships @ upper
-        groups.append(_groups(cluster_graph(at, graph.degrees), at, size, settings, sample.side, progress))
+        clusters = cluster_graph(at, near.graph.degrees)
+        groups.append(_groups(clusters, at[near.places], size, settings, sample.side, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
-        memberships, trace = polish_level(graph, memberships, upper, method.rounds, method.sweeps, progress)
+        rounds, sweeps = method.rounds, method.sweeps
+        memberships, trace = polish_level(near.graph, memberships, upper, rounds, sweeps, progress)
         status = f"grouped and polished by {len(trace)} sweeps"
         runs.append(_Run(status, len(trace), trace, time.perf_counter() - began))
-    levels = []
+    memberships, levels = memberships[near.places], []
     for group, run in zip([*groups, None], runs, strict=True):
         clusters = cluster_graph(memberships, graph.degrees)
         parents = None if group is None else _lazy_parents(clusters, group)
@@ -341,8 +353,8 @@ def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
     return rows_to_one(lazy)
 
 
-def _report(graph: Graph, fitted: _Fitted, side: sp.csr_array | None) -> LevelReport:
-    run, fit = fitted.run, assess(graph, fitted.memberships)
+def _report(near: Near, fitted: _Fitted, side: sp.csr_array | None) -> LevelReport:
+    run, fit = fitted.run, assess(near.graph, fitted.memberships[near.nodes])
     count = fitted.memberships.shape[1]
     gap = fit.gap if run.likely else None
     status = (

@@ -18,10 +18,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["blocks", "map_blocks", "map_pieces", "one_thread", "pieces_by_load", "thread_count"]
+__all__ = ["LOAD", "blocks", "map_blocks", "map_pieces", "one_thread", "pieces_by_load", "thread_count"]
 
 Result = TypeVar("Result")
 Array = np.ndarray[Any, np.dtype[Any]]
+
+# Edges in one piece of work, some milliseconds.
+LOAD = 1 << 18
 
 
 def thread_count() -> int:

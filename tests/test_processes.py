@@ -13,7 +13,7 @@ import pytest
 from shapes import bits, cloud
 
 import graphsoft
-from graphsoft import coarsening
+from graphsoft import coarsening, merging
 from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF, relation
 
 LONG = 300  # seconds that no step here comes near
@@ -23,6 +23,7 @@ def digest(n=600):
     """Hash everything found in two clusterings, with work cut into many pieces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coarsening, "LOAD", 500)
+        patch.setattr(merging, "LOAD", 500)
         patch.setattr(relation, "LOAD", 500)
         found = [bits(graphsoft.hierarchy(cloud(n), [40, 10, 3], polish=polish)) for polish in (True, False)]
     return hashlib.sha256(repr(found).encode()).hexdigest()

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["best_partners", "contract", "match", "match_siblings"]
+__all__ = ["best_of_groups", "best_partners", "contract", "match", "match_siblings", "merge"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -110,3 +110,80 @@ def contract(
                     out_weights[place[column]] += weights[edge]
         out_ptr[row - start + 1] = filled
     return filled
+
+
+@kernel
+def merge(
+    joining: Array,
+    chosen: Array,
+    leaders: Array,
+    following: Array,
+    last: Array,
+    degrees: Array,
+    entries: Array,
+) -> None:
+    """Append the lists of the groups `joining` to those of the leaders chosen for them."""
+    for group in joining:
+        leader = chosen[group]
+        node = group
+        while node >= 0:
+            leaders[node] = leader
+            node = following[node]
+        following[last[leader]] = group
+        last[leader] = last[group]
+        degrees[leader] += degrees[group]
+        entries[leader] += entries[group]
+
+
+@kernel
+def best_of_groups(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    leaders: Array,
+    following: Array,
+    degrees: Array,
+    longest: int,
+    groups: Array,
+    start: int,
+    stop: int,
+    partners: Array,
+    scores: Array,
+) -> None:
+    """Find for the groups `start:stop` of the list the other group of largest ``w / (d d)``, or -1.
+
+    `longest` is the largest number of entries below a group. Sums are kept in a table of hashes, which stays
+    in the cache where an array with a place for every node would not.
+    """
+    size = 4
+    while size < 2 * longest:
+        size *= 2
+    keys, sums = np.full(size, -1, dtype=np.int64), np.zeros(size)
+    used = np.empty(size, dtype=np.int64)
+    for at in range(start, stop):
+        group, found = groups[at], 0
+        node = group
+        while node >= 0:
+            for edge in range(indptr[node], indptr[node + 1]):
+                other = leaders[indices[edge]]
+                slot = (other * 0x9E3779B1 >> 7) & (size - 1)
+                while keys[slot] != other and keys[slot] >= 0:
+                    slot = (slot + 1) & (size - 1)
+                if keys[slot] < 0:
+                    keys[slot] = other
+                    used[found] = slot
+                    found += 1
+                sums[slot] += weights[edge]
+            node = following[node]
+        best, score = -1, 0.0
+        for place in range(found):
+            slot = used[place]
+            other = keys[slot]
+            if other != group:
+                value = sums[slot] / degrees[other]
+                if value > score or (value == score and other < best):
+                    best, score = other, value
+            keys[slot] = -1
+            sums[slot] = 0.0
+        partners[group] = best
+        scores[group] = score / degrees[group] if best >= 0 else 0.0

@@ -18,14 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import choice, integer, number
-from graphsoft.coarsening import LOAD
 from graphsoft.graph import Graph
 from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
 from graphsoft.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.products import STARTS, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
-from graphsoft.parallel import blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 
 __all__ = ["UNSTORED", "CompletelyPositive", "Target", "factorized"]
 

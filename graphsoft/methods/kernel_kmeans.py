@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphsoft.checks import integer
-from graphsoft.coarsening import LOAD, coarsen, inverse_or_zero
+from graphsoft.coarsening import coarsen, inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["KernelKMeans"]
 

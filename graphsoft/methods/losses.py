@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.coarsening import LOAD, grouped
+from graphsoft.coarsening import grouped
 from graphsoft.graph import Graph
 from graphsoft.kernels.losses import stored_pairs, zero_pairs
 from graphsoft.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, ended
 from graphsoft.methods.products import gram, times
-from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
 __all__ = ["Look", "first_factor", "loss_of", "refined"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import choice
-from graphsoft.coarsening import LOAD, grouped
+from graphsoft.coarsening import grouped
 from graphsoft.graph import Graph
 from graphsoft.kernels import baum_eagon
 from graphsoft.kernels.products import times_dense
-from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
 __all__ = ["STARTS", "gram", "start_shares", "times"]
 

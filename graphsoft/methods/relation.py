@@ -14,19 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import choice, integer
-from graphsoft.coarsening import LOAD, coarsen, grouped, inverse_or_zero, joined, strays
+from graphsoft.coarsening import coarsen, grouped, inverse_or_zero, joined, strays
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep, gains, lift_gains, reach, reweight
-from graphsoft.memberships import one_cluster_each
+from graphsoft.memberships import likeliest, one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Progress, Sample
 from graphsoft.methods.losses import refined
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
     "Fit",
     "Relation",
     "assess",
+    "by_cluster",
     "by_likelihood",
     "grouped_beside_strays",
     "polish_level",
@@ -161,12 +162,14 @@ class Relation:
     def _fit(self, graph: Graph, memberships: sp.csr_array, log: _Log, rounds: int) -> sp.csr_array:
         if self.support == "dense":
             return _dense_sweeps(graph, memberships, rounds * (self.sweeps + 1), log)
+        near = by_cluster(graph, memberships)
+        memberships = memberships[near.nodes]
         for _ in range(rounds):
             for sweep in range(self.sweeps + 1):
-                found = _gains(graph, memberships, spread=sweep == 0)
+                found = _gains(near.graph, memberships, spread=sweep == 0)
                 memberships = _reweighted(memberships, found.matrix, LEAST)
                 log.count(found.log_likelihood)
-        return memberships
+        return memberships[near.places]
 
 
 @dataclass
@@ -196,6 +199,45 @@ class _Gains:
 def by_likelihood(method: Method) -> TypeGuard[Relation]:
     """Tell whether a method maximizes the likelihood: it can do with any graph, and be polished."""
     return isinstance(method, Relation) and method.beta == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A graph with its nodes in another order.
+
+    Attributes
+    ----------
+    graph : Graph
+    nodes : ndarray of shape (n,)
+        The node that stands at each place.
+    places : ndarray of shape (n,)
+        The place of each node.
+    """
+
+    graph: Graph
+    nodes: Array
+    places: Array
+
+
+def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
+    """Put nodes of one cluster next to each other, for what a sweep reads together to lie together in memory.
+
+    Of a million nodes in random order a sweep takes twice as long.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> near = by_cluster(as_graph(nx.path_graph(3)), one_cluster_each(np.array([1, 0, 1]), 2))
+    >>> near.nodes.tolist(), near.graph.adjacency.toarray()[0].tolist()
+    ([1, 0, 2], [0.0, 1.0, 1.0])
+    """
+    nodes = np.argsort(likeliest(memberships), kind="stable")
+    rows = graph.adjacency[nodes]
+    places = np.empty(len(nodes), dtype=rows.indices.dtype)
+    places[nodes] = np.arange(len(nodes), dtype=places.dtype)
+    moved = sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape=rows.shape)
+    return Near(Graph(moved, range(len(nodes))), nodes, places)
 
 
 def polish_level(

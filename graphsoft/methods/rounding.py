@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphsoft.coarsening import LOAD
 from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph import Graph
 from graphsoft.kernels.cuts import move_nodes
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.rows import fit
-from graphsoft.parallel import pieces_by_load
+from graphsoft.parallel import LOAD, pieces_by_load
 
 __all__ = ["by_kmeans", "by_pivots", "by_rotation", "filled", "improved", "unit_rows"]
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import choice, integer
-from graphsoft.coarsening import LOAD, inverse_or_zero
+from graphsoft.coarsening import inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.sof import penalized_rows
 from graphsoft.memberships import membership_rows
@@ -28,7 +28,7 @@ from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.lbfgs import descend
 from graphsoft.methods.products import STARTS, gram, start_shares, times
 from graphsoft.pairwise import all_pairs
-from graphsoft.parallel import map_blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
 __all__ = ["SoF"]
 

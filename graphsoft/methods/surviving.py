@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from graphsoft.checks import integer, number
-from graphsoft.coarsening import LOAD, contracted, inverse_or_zero
+from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.graph import Graph, as_graph
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.relation import LEAST, SEED, Relation
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["cluster_surviving"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphsoft.checks import choice, integer
-from graphsoft.coarsening import LOAD, inverse_or_zero
+from graphsoft.coarsening import inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Progress, Sample, swept
 from graphsoft.methods.products import STARTS, gram, start_shares, times
-from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["SymNMF"]
 

@@ -1,0 +1,99 @@
+"""Merging of groups: each round against one that contracts the graph and looks at every row anew."""
+
+import naive
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from shapes import cloud, graph_of
+from strategies import graphs, plain
+
+import graphsoft
+from graphsoft import merging
+from graphsoft.merging import Merging
+
+
+def contracted(W, leaders):
+    """The weights between groups, at the places of their leaders."""
+    C = naive.indicator(leaders, len(W))
+    return C.T @ W @ C
+
+
+@given(graphs(weights=plain), st.integers(1, 12))
+def test_partners_are_the_best_of_the_contracted_graph(graph, most):
+    W = graph.adjacency.toarray()
+    state = Merging(graph.adjacency, graph.degrees)
+    while True:
+        between = contracted(W, state.leaders)
+        masses = between.sum(axis=1)
+        for group in state.alive:
+            partner = state._partners[group]
+            scores = between[group] * naive.inverse(masses) * naive.inverse(masses)[group]
+            scores[group] = 0.0
+            if partner < 0:
+                assert scores.max() == 0
+            else:
+                np.testing.assert_allclose(scores[partner], scores.max(), rtol=1e-12)
+                np.testing.assert_allclose(state._scores[group], scores.max(), rtol=1e-12)
+        before, wants = state.leaders.copy(), state._partners.copy()
+        merged = state.round(most)
+        if not merged:
+            assert not between[~np.eye(len(W), dtype=bool)].any()
+            break
+        assert merged <= most
+        assert len(state.alive) == len(set(before.tolist())) - merged
+        for low, high in {(state.leaders[old], old) for old in before if state.leaders[old] != old}:
+            # a pair of partners, or two that wanted the same one
+            assert low < high
+            assert wants[high] == low or wants[low] == high or wants[high] == wants[low]
+
+
+@given(graphs(), st.integers(1, 9))
+def test_groups_are_whole_and_numbered(graph, rounds):
+    state = Merging(graph.adjacency, graph.degrees)
+    for _ in range(rounds):
+        state.round(len(graph))
+    number, groups = state.numbered()
+    assert groups == len(state.alive) == len(set(number.tolist()))
+    for group in state.alive:
+        members = np.flatnonzero(state.leaders == group)
+        assert members.min() == group
+        assert len(set(number[members].tolist())) == 1
+        np.testing.assert_allclose(state._degrees[group], graph.degrees[members].sum(), rtol=1e-12)
+
+
+def test_the_best_merge_first():
+    W = np.zeros((6, 6))
+    for i, j, weight in [(0, 1, 9), (2, 3, 5), (4, 5, 1), (1, 2, 1), (3, 4, 1)]:
+        W[i, j] = W[j, i] = weight
+    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    assert state.round(1) == 1
+    d = W.sum(axis=1)
+    best = max((W[i, j] / d[i] / d[j], i, j) for i in range(6) for j in range(i) if W[i, j])
+    assert state.leaders[best[1]] == best[2]
+
+
+def test_looking_ahead_does_not_change_what_merges(monkeypatch):
+    graph = graphsoft.knn_graph(cloud(400, d=2))
+    found = []
+    for ahead in (2, 4, 1000):
+        monkeypatch.setattr(merging, "AHEAD", ahead)
+        state = Merging(graph.adjacency, graph.degrees)
+        for _ in range(30):
+            state.round(400)
+        found.append(state.leaders.tolist())
+    assert found[0] == found[1] == found[2]
+
+
+def test_few_rows_are_looked_at_again(monkeypatch):
+    graph = graphsoft.knn_graph(cloud(2000, d=2))
+    looked = []
+    look = Merging._look
+    monkeypatch.setattr(
+        Merging, "_look", lambda self, groups: (looked.append(len(groups)), look(self, groups))[1]
+    )
+    state = Merging(graph.adjacency, graph.degrees)
+    alive = []
+    while len(state.alive) > 1000:
+        alive.append(len(state.alive))
+        state.round(2000)
+    assert sum(looked[1:]) < 0.35 * sum(alive)
