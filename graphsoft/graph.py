@@ -95,6 +95,12 @@ class Graph:
         return degrees
 
     @cached_property
+    def degree_logs(self) -> float:
+        """``sum_i d_i log d_i``: twice it is the part of a log-likelihood that no membership changes."""
+        degrees = self.degrees[self.degrees > 0]
+        return float((degrees * np.log(degrees)).sum())
+
+    @cached_property
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
         from scipy.sparse.csgraph import connected_components
