@@ -87,9 +87,9 @@ def gains(
                     out_clusters[filled] = cluster
                     out_gains[filled] = 0.0
                     filled += 1
-                out_gains[place[cluster]] += ratio * shares[at]
+                out_gains[place[cluster]] += ratio * shares[at] * inverse_mass[cluster]
         for at in range(first, filled):
-            out_gains[at] *= inverse_degree[i] * inverse_mass[out_clusters[at]]
+            out_gains[at] *= inverse_degree[i]
             place[out_clusters[at]] = -1
             own[out_clusters[at]] = 0.0
         out_likelihood[i - start] = likelihood
