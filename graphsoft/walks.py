@@ -39,6 +39,14 @@ MOST_PRUNED = 10**4
 ROUNDING = 2.0**-54
 
 
+def _numbers(x: Array) -> Array:
+    """Take what is to be multiplied as float64 or complex128."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biufc":
+        raise InputError("x", f"is an array of dtype {x.dtype}", "multiply with numbers")
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
+
+
 class WalkAdjacency(LinearOperator):  # type: ignore[misc]
     """A symmetric operator of shape (n, n) whose entries are the frequencies of walks between points.
 
@@ -98,16 +106,6 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
 
     def _number(self, argument: str, node: Any) -> int:
         return integer(argument, node, 0, len(self.degrees) - 1)
-
-    def _product(self, x: Array) -> Array:
-        """Multiply an array of shape (n, k), float64 or complex128."""
-        raise NotImplementedError
-
-    def _matmat(self, x: Array) -> Array:
-        x = np.asarray(x)
-        if x.dtype.kind not in "biufc":
-            raise InputError("x", f"is an array of dtype {x.dtype}", "multiply with numbers")
-        return self._product(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False))
 
     def _matvec(self, x: Array) -> Array:
         return np.asarray(self._matmat(x.reshape(-1, 1))).ravel()
@@ -172,7 +170,8 @@ class EquivalentAdjacency(WalkAdjacency):
         walk = between @ np.linalg.matrix_power(step, count - 1)
         return EquivalentAdjacency(self._memberships, self.degrees, walk)
 
-    def _product(self, x: Array) -> Array:
+    def _matmat(self, x: Array) -> Array:
+        x = _numbers(x)
         return times(self._bipartite, self._across(times(self._members, x)))
 
     def _row(self, node: int) -> Array:
@@ -240,7 +239,8 @@ class MultistepAdjacency(WalkAdjacency):
         walks.sort_indices()
         return walks
 
-    def _product(self, x: Array) -> Array:
+    def _matmat(self, x: Array) -> Array:
+        x = _numbers(x)
         if self.steps <= len(self._weights):
             return self._by_steps(x)
         return self._by_series(x)

@@ -59,15 +59,45 @@ def hash_rows_sparse(indptr: Array, indices: Array, words: Array, out: Array) ->
 
 
 @kernel
+def _cross_distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
+    """Compute the squared distance of a row of one set of points and a row of another."""
+    total = 0.0
+    for column in range(values.shape[1]):
+        gap = values[row, column] * factor - others[other, column] * far
+        total += gap * gap
+    return total
+
+
+@kernel
+def _cross_distance_sparse(
+    points: tuple[Array, Array, Array], factor: float, row: int,
+    others: tuple[Array, Array, Array], far: float, other: int,
+) -> float:  # fmt: skip
+    """Compute the squared distance of two sorted CSR rows, each matrix as (indptr, indices, values)."""
+    left, left_end = points[0][row], points[0][row + 1]
+    right, right_end = others[0][other], others[0][other + 1]
+    total = 0.0
+    while left < left_end or right < right_end:
+        if right == right_end or (left < left_end and points[1][left] < others[1][right]):
+            gap = points[2][left] * factor
+            left += 1
+        elif left == left_end or others[1][right] < points[1][left]:
+            gap = others[2][right] * far
+            right += 1
+        else:
+            gap = points[2][left] * factor - others[2][right] * far
+            left += 1
+            right += 1
+        total += gap * gap
+    return total
+
+
+@kernel
 def _squared_distance(values: Array, factors: Array, one: int, other: int) -> float:
     """Compute the squared distance of two points; the lower row comes first: symmetric in every bit."""
     first, second = min(one, other), max(one, other)
-    first_factor, second_factor = factors[first], factors[second]
-    total = 0.0
-    for column in range(values.shape[1]):
-        gap = values[first, column] * first_factor - values[second, column] * second_factor
-        total += gap * gap
-    return total
+    distance: float = _cross_distance(values, factors[first], first, values, factors[second], second)
+    return distance
 
 
 @kernel
@@ -89,23 +119,9 @@ def _squared_distance_sparse(
 ) -> float:
     """Compute the squared distance of two sorted CSR rows, symmetric in every bit."""
     first, second = min(one, other), max(one, other)
-    left, left_end = indptr[first], indptr[first + 1]
-    right, right_end = indptr[second], indptr[second + 1]
-    total = 0.0
-    while left < left_end or right < right_end:
-        gap = 0.0
-        if right == right_end or (left < left_end and indices[left] < indices[right]):
-            gap = values[left] * factors[first]
-            left += 1
-        elif left == left_end or indices[right] < indices[left]:
-            gap = values[right] * factors[second]
-            right += 1
-        else:
-            gap = values[left] * factors[first] - values[right] * factors[second]
-            left += 1
-            right += 1
-        total += gap * gap
-    return total
+    rows = (indptr, indices, values)
+    distance: float = _cross_distance_sparse(rows, factors[first], first, rows, factors[second], second)
+    return distance
 
 
 @kernel
@@ -308,40 +324,6 @@ def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> Non
                     right += 1
             common += int(holds_one) + int(holds_two)
             out[row, rank] = common / (size_one + size_two - common)
-
-
-@kernel
-def _cross_distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
-    """Compute the squared distance of a row of one set of points and a row of another."""
-    total = 0.0
-    for column in range(values.shape[1]):
-        gap = values[row, column] * factor - others[other, column] * far
-        total += gap * gap
-    return total
-
-
-@kernel
-def _cross_distance_sparse(
-    points: tuple[Array, Array, Array], factor: float, row: int,
-    others: tuple[Array, Array, Array], far: float, other: int,
-) -> float:  # fmt: skip
-    """Compute the squared distance of two sorted CSR rows, each matrix as (indptr, indices, values)."""
-    left, left_end = points[0][row], points[0][row + 1]
-    right, right_end = others[0][other], others[0][other + 1]
-    total = 0.0
-    while left < left_end or right < right_end:
-        if right == right_end or (left < left_end and points[1][left] < others[1][right]):
-            gap = points[2][left] * factor
-            left += 1
-        elif left == left_end or others[1][right] < points[1][left]:
-            gap = others[2][right] * far
-            right += 1
-        else:
-            gap = points[2][left] * factor - others[2][right] * far
-            left += 1
-            right += 1
-        total += gap * gap
-    return total
 
 
 @kernel
