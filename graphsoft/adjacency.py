@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
+from graphsoft.kernels.adjacency import is_mirrored
 from graphsoft.sparse_input import canonical
 
 __all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "weight_matrix"]
@@ -17,6 +18,7 @@ __all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
+BLOCK = 1 << 20  # entries
 MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
 
 
@@ -50,21 +52,21 @@ def weight_matrix(
            [2., 0.]])
     """
     notes = []
-    sizes = np.abs(matrix.data[matrix.data != 0])
     data = matrix.data
-    if len(sizes):
-        exponent = int(np.frexp(sizes.max())[1]) - 1
-        if exponent - int(np.frexp(sizes.min())[1]) > 1021:
+    smallest, largest = _sizes(data)
+    if largest > 0:
+        exponent = int(np.frexp(largest)[1]) - 1
+        if exponent - int(np.frexp(smallest)[1]) > 1021:
             raise InputError(
                 argument,
-                f"has weights between {sizes.min():g} and {sizes.max():g}, too far apart for float64",
+                f"has weights between {smallest:g} and {largest:g}, too far apart for float64",
                 "rescale the weights or drop the negligible ones",
             )
         # the inverse of the smallest must be finite too
-        if abs(exponent) > MODEST or sizes.min() < np.finfo(np.float64).tiny:
+        if abs(exponent) > MODEST or smallest < np.finfo(np.float64).tiny:
             data = np.ldexp(data, -exponent)
             notes.append(f"weights multiplied by 2**{-exponent}")
-    result = canonical(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True))
+    result = canonical(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape))
     negative = np.flatnonzero(result.data < 0)
     if len(negative):
         row = int(np.searchsorted(result.indptr, negative[0], side="right")) - 1
@@ -76,6 +78,17 @@ def weight_matrix(
             "pass weights of at least 0, or affinity='features' if the rows are points",
         )
     return result, notes
+
+
+def _sizes(data: Array) -> tuple[float, float]:
+    """Find the smallest and the largest absolute value that is not zero; infinity and 0 if there is none."""
+    smallest, largest = np.inf, 0.0
+    for start in range(0, len(data), BLOCK):  # a block at a time, for it takes copies
+        sizes = np.abs(data[start : start + BLOCK])
+        sizes = sizes[sizes > 0]
+        smallest = min(smallest, float(sizes.min(initial=np.inf)))
+        largest = max(largest, float(sizes.max(initial=0.0)))
+    return smallest, largest
 
 
 def _entry(matrix: sp.csr_array, row: int, column: int) -> float:
@@ -104,11 +117,9 @@ def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | Non
     >>> asymmetry(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))[1]
     (0, 1)
     """
-    turned = matrix.T.tocsr()
-    if all(
-        np.array_equal(getattr(matrix, part), getattr(turned, part)) for part in ("indptr", "indices", "data")
-    ):
+    if is_mirrored(matrix.indptr, matrix.indices, matrix.data):
         return matrix, None
+    turned = matrix.T.tocsr()
     gaps = abs(matrix - turned).tocsr()
     pattern = sp.csr_array((np.ones(gaps.nnz), gaps.indices, gaps.indptr), shape=gaps.shape)
     bad = gaps.data > TOLERANCE * pattern.multiply(matrix.maximum(turned)).tocsr().data

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from graphsoft.errors import InputError, shown
-from graphsoft.parallel import blocks
+from graphsoft.mapped import in_file, room
+from graphsoft.parallel import row_blocks
 
 __all__ = [
     "REAL_KINDS",
@@ -30,7 +31,6 @@ __all__ = [
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-ELEMENTS_PER_BLOCK = 1 << 20  # a pass over an array makes temporaries of about this many numbers
 REAL_KINDS = "biuf"
 
 
@@ -165,12 +165,23 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
     kind = np.dtype(np.float32 if single else np.float64)
     try:
         with np.errstate(over="ignore"):
-            result = np.require(array, dtype=kind, requirements=["C", "A"])
+            result = _rows_as(array, kind)
     except (OverflowError, TypeError, ValueError) as error:
         raise InputError(
             argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
         ) from error
     _check_finite(array, result, argument, frame_columns(data))
+    return result
+
+
+def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
+    """Convert a table, if need be, to rows that lie one after the other."""
+    fitting = array.dtype == kind and array.flags.c_contiguous and array.flags.aligned
+    if fitting or not in_file(array):
+        return np.require(array, dtype=kind, requirements=["C", "A"])
+    result = room(array, array.shape, kind)
+    for start, stop in row_blocks(array):
+        result[start:stop] = array[start:stop]
     return result
 
 
@@ -237,7 +248,7 @@ def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str
     if given.dtype.kind not in "fO":
         return
     count, first = 0, None
-    for start, stop in blocks(len(result), max(1, ELEMENTS_PER_BLOCK // result.shape[1])):
+    for start, stop in row_blocks(result):
         finite = np.isfinite(result[start:stop])
         if not finite.all():
             bad = np.argwhere(~finite)

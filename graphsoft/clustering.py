@@ -36,6 +36,7 @@ def cluster(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     affinity: str = "auto",
+    neighbors: Any = None,
     must_link: Any = None,
     cannot_link: Any = None,
     known: Any = None,
@@ -52,7 +53,7 @@ def cluster(
         How many clusters; at most as many as points.
     method : str or settings
         A key of ``graphsoft.methods.METHODS``, or settings such as ``graphsoft.methods.SoF(neighbours=10)``.
-    n_neighbors, metric, weights, affinity
+    n_neighbors, metric, weights, affinity, neighbors
         How points become a graph, for methods that look at one; see :func:`graphsoft.knn_graph` and
         :func:`graphsoft.as_graph`. Of the methods for features alone, only linkage goes by the metric.
     must_link, cannot_link : iterable of pairs, optional
@@ -89,7 +90,7 @@ def cluster(
     settings = method_named(method)
     check_options(n_neighbors, metric, weights, "union", progress)
     random = generator("rng", rng)
-    given = read_input(X, affinity, metric, weights)
+    given = read_input(X, affinity, metric, weights, neighbors=neighbors)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     reads = settings.reads(len(given), isinstance(given, Features))

@@ -19,13 +19,17 @@ from graphsoft.kernels.contraction import best_partners, contract, match
 from graphsoft.merging import Merging
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["Scale", "coarsen", "contracted", "grouped", "merge_round", "strays"]
+__all__ = ["Scale", "coarsen", "contracted", "grouped", "inverse_or_zero", "merge_round", "strays"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
 
 # A round along some of the edges merges this share of the pairs it could.
 SHARE_OF_MATCHING = 0.1
+# A contracted graph is kept each time that so many times fewer nodes are left. Over the benchmark sets, with
+# 7, 10 and 15 neighbours, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
+# that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
+FEWER = 4
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 
@@ -47,13 +51,13 @@ class Scale:
 
 
 def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[Scale]:
-    """Contract `graph` to `count` nodes, keeping the scales at which the nodes had halved.
+    """Contract `graph` to `count` nodes, keeping a scale each time that a quarter of the nodes is left.
 
     Returns
     -------
     list of Scale
-        Finest first; empty if the graph has no more than `count` nodes already. Where no edge is left to
-        merge along (more components than `count`), the lightest nodes are grouped.
+        Finest first, with weights in float32; empty if the graph has no more than `count` nodes already.
+        Where no edge is left to merge along (more components than `count`), the lightest nodes are grouped.
 
     Examples
     --------
@@ -62,13 +66,20 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
     >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
     >>> scales[-1].graph.adjacency.toarray()
     array([[6., 1.],
-           [1., 6.]])
+           [1., 6.]], dtype=float32)
     """
-    return list(_scales(graph, count, progress))
+    scales, group, last = [], np.arange(len(graph)), len(graph)
+    for half in _halves(graph, count, progress):
+        group = half.group[group]
+        if len(half.graph) <= max(count, last // FEWER):
+            scales.append(Scale(half.graph, group))
+            group, last = np.arange(len(half.graph)), len(half.graph)
+    return scales
 
 
-def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Scale]:
-    current, whole = graph, len(graph)
+def _halves(graph: Graph, count: int, progress: Progress | None) -> Iterator[Scale]:
+    """Contract each time that the nodes have halved: after that, merging goes through shorter lists."""
+    current, whole = _light(graph), len(graph)
     while len(current) > count:
         goal = max(count, len(current) // 2)
         merging = Merging(current.adjacency, current.degrees)
@@ -76,6 +87,7 @@ def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Sca
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - count)
         group, groups = merging.numbered()
+        del merging  # as much as half the graph
         current = contracted(current, group, groups)
         while groups > goal:  # no edge is left to merge along
             lightest, groups = _group_lightest(current, groups - count)
@@ -83,6 +95,14 @@ def _scales(graph: Graph, count: int, progress: Progress | None) -> Iterator[Sca
             if progress is not None:
                 progress("coarsening", whole - groups, whole - count)
         yield Scale(current, group)
+
+
+def _light(graph: Graph) -> Graph:
+    """Take the weights in float32, none as 0; the rest is shared."""
+    given = graph.adjacency
+    weights = given.data.astype(np.float32)
+    np.maximum(weights, np.finfo(np.float32).tiny, out=weights)
+    return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
 
 
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
@@ -96,7 +116,7 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for scale in _scales(graph, count, progress):  # one at a time, for together they take much memory
+    for scale in _halves(graph, count, progress):  # one at a time, for together they take much memory
         group = scale.group[group]
     return group
 
@@ -104,7 +124,8 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     """Sum the weights between groups of nodes, ``S^T W S`` with the diagonal kept.
 
-    The columns of the result are in no order, and it is symmetric but for rounding.
+    The columns of the result are in no order, and it is symmetric but for rounding. Sums are made in float64,
+    and kept as the weights of `graph` are.
 
     Parameters
     ----------
@@ -125,33 +146,30 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     members = np.argsort(group, kind="stable")
     member_ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
-    group = group.astype(adjacency.indices.dtype)
+    group = group.astype(adjacency.indices.dtype, copy=False)
     entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
     loads = entries[member_ptr]  # stored entries below each group
+    counts = np.empty(groups, dtype=np.int64)
+    indices, weights = np.empty_like(adjacency.indices), np.empty_like(adjacency.data)
 
-    def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
-        room = int(loads[stop] - loads[start])
-        ptr = np.zeros(stop - start + 1, dtype=np.int64)
-        indices, weights = np.empty(room, dtype=group.dtype), np.empty(room)
-        filled = contract(
-            adjacency.indptr, adjacency.indices, adjacency.data, member_ptr, members, group, groups,
-            start, stop, ptr, indices, weights,
+    def piece(start: int, stop: int) -> tuple[int, int]:
+        begin, longest = int(loads[start]), int(np.diff(loads[start : stop + 1]).max())
+        end = contract(
+            adjacency.indptr, adjacency.indices, adjacency.data, member_ptr, members, group, longest,
+            start, stop, begin, counts, indices, weights,
         )  # fmt: skip
-        return ptr, indices[:filled].copy(), weights[:filled].copy()
+        return begin, int(end)
 
-    return Graph(joined(list(map_pieces(piece, pieces_by_load(loads, LOAD))), groups), range(groups))
-
-
-def joined(parts: list[tuple[Array, Array, Array]], columns: int) -> sp.csr_array:
-    """Put pieces of CSR rows, each ``(ptr, indices, data)`` with pointers from 0, one below the other."""
-    counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
-    # with wide pointers SciPy would make the indices as wide
-    fits = counts.sum() <= np.iinfo(np.int32).max
-    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if fits else np.int64)
+    filled = 0
+    for begin, end in list(map_pieces(piece, pieces_by_load(loads, LOAD))):
+        for buffer in (indices, weights):
+            buffer[filled : filled + end - begin] = buffer[begin:end]
+        filled += end - begin
+    for buffer in (indices, weights):
+        buffer.resize(filled, refcheck=False)  # which gives back what was too much
+    ptr = np.zeros(groups + 1, dtype=adjacency.indptr.dtype)
     np.cumsum(counts, out=ptr[1:])
-    indices = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0, dtype=np.int32)
-    data = np.concatenate([part[2] for part in parts]) if parts else np.zeros(0)
-    return sp.csr_array((data, indices, ptr), shape=(len(counts), columns))
+    return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
 
 
 def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, int]:
@@ -170,13 +188,12 @@ def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, 
     >>> from graphsoft.graph import as_graph
     >>> path = as_graph(nx.path_graph(3))
     >>> merge_round(path, 1, path.adjacency)
-    (array([0, 0, 1]), 2)
+    (array([0, 0, 1], dtype=int32), 2)
     """
-    count = len(graph)
     partners, scores = _partners(graph, allowed)
-    order = np.argsort(-scores, kind="stable")
-    possible = match(partners, order, count, np.arange(count))
-    leaders = np.arange(count)
+    leaders = np.arange(len(graph), dtype=partners.dtype)
+    order = np.argsort(-scores, kind="stable").astype(partners.dtype)
+    possible = match(partners, order, len(graph), leaders.copy())
     match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
     return _numbered(leaders)
 
@@ -184,7 +201,7 @@ def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, 
 def _partners(graph: Graph, edges: sp.csr_array) -> tuple[Array, Array]:
     """Find for every node the best of the nodes that `edges` join it to."""
     inverse = inverse_or_zero(graph.degrees)
-    partners, scores = np.empty(len(graph), dtype=np.int64), np.empty(len(graph))
+    partners, scores = np.empty(len(graph), dtype=edges.indices.dtype), np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
         best_partners(edges.indptr, edges.indices, edges.data, inverse, start, stop, partners, scores)
@@ -209,7 +226,7 @@ def _group_lightest(graph: Graph, most: int) -> tuple[Array, int]:
 
 def _numbered(leaders: Array) -> tuple[Array, int]:
     leads = leaders == np.arange(len(leaders))
-    return (np.cumsum(leads) - 1)[leaders], int(leads.sum())
+    return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
 
 
 def strays(graph: Graph, count: int) -> Array:

@@ -14,7 +14,11 @@ import scipy.sparse as sp
 from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse_asymmetric, weight_matrix
 from graphsoft.checks import callback, choice, dense_matrix, frame_columns, generator, integer
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.finders import check_finder, found_within
+from graphsoft.kernels.adjacency import find_components, row_sums
+from graphsoft.mapped import taken
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load, row_blocks
 from graphsoft.points import Points, first_copies
 from graphsoft.sparse_input import canonical, sparse_matrix
 from graphsoft.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
@@ -45,7 +49,8 @@ class Graph:
     ----------
     adjacency : csr_array of shape (n, n)
         Symmetric to the last bit, positive float64 weights, sorted columns, no repeated and no zero entries;
-        int32 indices where they fit. Its buffers are read-only.
+        int32 indices where they fit. Its buffers are read-only. A CSR matrix that is so already is not
+        copied: do not change it as long as the graph is in use.
     nodes : sequence of n
         The names of the nodes in row order, ``range(n)`` where there are none.
     notes : tuple of str
@@ -90,7 +95,13 @@ class Graph:
     @cached_property
     def degrees(self) -> Array:
         """The summed weights of every node, float64 of shape (n,)."""
-        degrees = np.asarray(self.adjacency @ np.ones(len(self)))
+        given, degrees = self.adjacency, np.empty(len(self))
+
+        def piece(start: int, stop: int) -> None:
+            row_sums(given.indptr, given.data, start, stop, degrees)
+
+        for _ in map_pieces(piece, pieces_by_load(given.indptr, LOAD)):
+            pass
         degrees.flags.writeable = False
         return degrees
 
@@ -103,9 +114,8 @@ class Graph:
     @cached_property
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
-        from scipy.sparse.csgraph import connected_components
-
-        labels: Array = connected_components(self.adjacency, directed=False)[1].astype(np.int32)
+        labels = np.empty(len(self), dtype=np.int32)
+        find_components(self.adjacency.indptr, self.adjacency.indices, labels)
         labels.flags.writeable = False
         return labels
 
@@ -118,6 +128,7 @@ def as_graph(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     symmetrize: str = "union",
+    neighbors: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
@@ -134,9 +145,9 @@ def as_graph(
         symmetric is read as distances to neighbours if it looks like that: equally many entries stored in
         every row, rising, none but zeros on the diagonal. If it does not, it is refused, unless a `metric`
         other than ``euclidean`` tells that its rows are points. `Graph.notes` say what was assumed.
-    n_neighbors, metric, weights, symmetrize, rng, progress
-        How to join points; see :func:`knn_graph`. A graph that is given needs none of them; distances to
-        neighbours need `weights` and `symmetrize`.
+    n_neighbors, metric, weights, symmetrize, neighbors, rng, progress
+        How to join points; see :func:`knn_graph`. A graph that is given needs none of them, and is refused
+        beside `neighbors`; distances to neighbours need `weights` and `symmetrize`.
 
     Returns
     -------
@@ -158,7 +169,7 @@ def as_graph(
     """
     check_options(n_neighbors, metric, weights, symmetrize, progress)
     random = generator("rng", rng)
-    given = read_input(X, affinity, metric, weights, symmetrize)
+    given = read_input(X, affinity, metric, weights, symmetrize, neighbors)
     if isinstance(given, Graph):
         return given
     return joined_to_nearest(given, n_neighbors, weights, symmetrize, random, progress)
@@ -178,23 +189,40 @@ class Features:
         What was assumed of the input.
     columns : tuple of str or None
         The names of the features, where a data frame told them.
+    neighbors : object or None
+        What finds neighbours in place of graphsoft: the caller's own, fitted to the distinct points.
+    fitted : int or None
+        The number of those, where others came in later that it does not know.
     """
 
     values: Any
     metric: str = "euclidean"
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
+    neighbors: Any = None
+    fitted: int | None = None
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
 
 def read_input(
-    X: Any, affinity: str, metric: str, weights: str, symmetrize: str = "union"
+    X: Any, affinity: str, metric: str, weights: str, symmetrize: str = "union", neighbors: Any = None
 ) -> Graph | Features:
     """Tell graphs from features, and check them; the arguments are those of :func:`as_graph`."""
     choice("affinity", affinity, AFFINITIES)
     choice("metric", metric, METRICS)
+    check_finder(neighbors, metric)
+    given = _read(X, affinity, metric, weights, symmetrize)
+    if neighbors is None:
+        return given
+    if isinstance(given, Graph):
+        remedy = "leave it out, or say affinity='features' where X is a square sparse matrix of features"
+        raise InputError("neighbors", "is of no use where X is a graph, or was taken as one", remedy)
+    return replace(given, neighbors=neighbors)
+
+
+def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> Graph | Features:
     if isinstance(X, Graph):
         return X if X._checked else _by_hand(X)
     if is_networkx(X):
@@ -205,7 +233,7 @@ def read_input(
         columns, X = frame_columns(X), dense_matrix(X)
         if affinity == "precomputed":
             return _given(sp.csr_array(X.astype(np.float64)), None, [])
-        if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and bool((X == X.T).all()):
+        if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
             notes = ["a dense symmetric array taken as features; affinity='precomputed' takes it as a graph"]
     elif affinity == "precomputed":
         return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
@@ -216,6 +244,10 @@ def read_input(
             return _given_or_lists(matrix, weights, symmetrize, notes)
         notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
     return Features(_features(X, metric), metric, tuple(notes), columns)
+
+
+def _symmetric(values: Array) -> bool:
+    return all(bool((values[a:b] == values[:, a:b].T).all()) for a, b in row_blocks(values))
 
 
 def _by_hand(graph: Graph) -> Graph:
@@ -326,6 +358,7 @@ def knn_graph(
     weights: str = "local-scaling",
     symmetrize: str = "union",
     *,
+    neighbors: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
@@ -348,6 +381,13 @@ def knn_graph(
         share over those that either has, each point counted among its own; exp(-d / sqrt(s_i s_j)).
     symmetrize : {"union", "mutual", "average"}
         What becomes of an edge that was found from one side only: it is kept, dropped, or halved.
+    neighbors : object, optional
+        What finds neighbours in place of graphsoft, with the interface of scikit-learn's transformers:
+        ``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbours, as
+        ``KNeighborsTransformer(mode="distance")`` and ``PyNNDescentTransformer`` do, and a few lines around
+        any other library. Its distances are taken as they are, so `metric` must be left out; of each point's
+        neighbours the `n_neighbors` nearest are kept, and fewer are fine. Let it find a few more than that,
+        for most count the point itself. It is fitted to the distinct rows.
     rng : None, int, or numpy Generator
         Seed of the approximate search, or anything else that ``numpy.random.default_rng`` takes; nothing else
         is random. None gives the same answer every time.
@@ -377,7 +417,8 @@ def knn_graph(
            [0., 1., 0.]])
     """
     check_options(n_neighbors, metric, weights, symmetrize, progress)
-    features = Features(_features(X, metric), metric)
+    check_finder(neighbors, metric)
+    features = Features(_features(X, metric), metric, neighbors=neighbors)
     return joined_to_nearest(features, n_neighbors, weights, symmetrize, generator("rng", rng), progress)
 
 
@@ -402,12 +443,15 @@ def joined_to_nearest(
     heads, sites = np.unique(first, return_inverse=True)
     distinct = points if len(heads) == count else points.take(heads)
     found = max(1, min(n_neighbors, len(heads) - 1))
-    indices, distances = nearest_neighbors(distinct, found, rng=random, progress=progress)
+    if features.neighbors is None:
+        indices, distances = nearest_neighbors(distinct, found, rng=random, progress=progress)
+        distance = f"{metric} distance"
+    else:
+        rows = values if len(heads) == count else taken(values, heads)
+        indices, distances = found_within(features.neighbors, rows, found)
+        distance = f"distances by {type(features.neighbors).__name__}"
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
-    notes = [
-        *features.notes,
-        f"{found} nearest neighbours, {metric} distance, {weights} weights, {symmetrize}",
-    ]
+    notes = [*features.notes, f"{found} nearest neighbours, {distance}, {weights} weights, {symmetrize}"]
     if len(heads) == count:
         return _graph(matrix, None, notes)
     notes.append(f"{count} rows are {len(heads)} distinct points")

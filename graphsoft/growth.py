@@ -13,9 +13,11 @@ from graphsoft.adjacency import asymmetry
 from graphsoft.coarsening import contracted
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Features, Graph, marked
+from graphsoft.mapped import stacked
 from graphsoft.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods import Method
-from graphsoft.methods.relation import Fit, assess, by_likelihood, refit_rows
+from graphsoft.methods.relation import by_likelihood, refit_rows
+from graphsoft.methods.sweeps import Fit, assess
 from graphsoft.neighbors import Progress, nearest_neighbors
 from graphsoft.newcomers import Arrivals, Neighborhood, Place
 from graphsoft.points import DIRECTIONS, Points, first_copies
@@ -96,9 +98,10 @@ def grown(
     if names is not None:
         raise InputError("nodes", "points of a table have no names", "leave it out")
     old = features.values
-    both = sp.vstack([old, values], format="csr") if sp.issparse(old) else np.vstack([old, values])
+    both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stacked(old, values)
     found = _by_points(graph, place, place.arrivals(values, progress), progress)
-    return replace(found, features=replace(features, values=both))
+    fitted = features.fitted or len(place.heads)
+    return replace(found, features=replace(features, values=both, fitted=fitted))
 
 
 def _grown(
@@ -198,7 +201,7 @@ def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: 
     if count == 0:
         return np.zeros(0, int), np.zeros(0, int), np.zeros(0)
     near, apart = new.indices[fresh], new.distances[fresh]
-    if count > 1:
+    if count > 1 and place.finder is None:  # an object of the caller's knows those it was fitted to
         mine, between = nearest_neighbors(
             _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
         )

@@ -136,6 +136,7 @@ def suggest_levels(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     affinity: str = "auto",
+    neighbors: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Suggestion:
@@ -143,7 +144,7 @@ def suggest_levels(
 
     Parameters
     ----------
-    X, n_neighbors, metric, weights, affinity
+    X, n_neighbors, metric, weights, affinity, neighbors
         As for :func:`graphsoft.hierarchy`.
     rng : None, int, or numpy Generator
         Draws the edges that are left out. None gives the same answer every time.
@@ -174,8 +175,8 @@ def suggest_levels(
     (5, (20, 5))
     """
     graph = as_graph(
-        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, rng=rng,
-        progress=progress,
+        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, neighbors=neighbors,
+        rng=rng, progress=progress,
     )  # fmt: skip
     return suggest(graph, generator("rng", rng), progress)
 

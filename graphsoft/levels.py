@@ -19,14 +19,8 @@ from graphsoft.grouping import Limits, between, grouped_within, keeps_to
 from graphsoft.ladder import suggest
 from graphsoft.memberships import likeliest, rows_to_one
 from graphsoft.methods import Method, Relation, Sample
-from graphsoft.methods.relation import (
-    Near,
-    assess,
-    by_cluster,
-    by_likelihood,
-    grouped_beside_strays,
-    polish_level,
-)
+from graphsoft.methods.relation import by_likelihood, grouped_beside_strays, polish_level
+from graphsoft.methods.sweeps import Near, assess, by_cluster
 from graphsoft.report import LevelReport, Report, edge_count
 from graphsoft.request import (
     Settings,
@@ -58,6 +52,7 @@ def hierarchy(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     affinity: str = "auto",
+    neighbors: Any = None,
     method: str | Method | Sequence[str | Method] = "relation",
     polish: bool = True,
     must_link: Any = None,
@@ -78,8 +73,10 @@ def hierarchy(
     levels : int, sequence of int, or "auto"
         How many clusters each level has, falling; at most as many as points. With ``"auto"`` they are those
         that :func:`graphsoft.suggest_levels` finds, within the limits of children, and the report says why.
-    n_neighbors, metric, weights, affinity
-        How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`.
+    n_neighbors, metric, weights, affinity, neighbors
+        How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`. An object
+        that finds the `neighbors` is kept and finds those of new points too: fit it to other data afterwards,
+        and it cannot serve this hierarchy.
     method : str, settings, or a sequence of them with one for each level
         How clusters are found: a key of ``graphsoft.methods.METHODS``, or settings as
         ``Relation(support="dense")``. Above the finest level a method clusters the graph of the clusters
@@ -133,7 +130,7 @@ def hierarchy(
     random = generator("rng", rng)
     must, cannot = listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link)
     began = time.perf_counter()
-    given = read_input(X, affinity, metric, weights)
+    given = read_input(X, affinity, metric, weights, neighbors=neighbors)
     sizes = falling_sizes(sizes, len(given))
     names = given.nodes if isinstance(given, Graph) else range(len(given))
     side = side_information(names, must, cannot, known)

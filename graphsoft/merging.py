@@ -55,15 +55,15 @@ class Merging:
     """
 
     def __init__(self, adjacency: sp.csr_array, degrees: Array) -> None:
-        count = adjacency.shape[0]
+        count, kind = adjacency.shape[0], adjacency.indices.dtype
         self._adjacency = adjacency
-        self.alive = np.arange(count)
-        self.leaders = np.arange(count)
-        self._next = np.full(count, -1, dtype=np.int64)
-        self._last = np.arange(count)
+        self.alive = np.arange(count, dtype=kind)
+        self.leaders = self.alive.copy()
+        self._next = np.full(count, -1, dtype=kind)
+        self._last = self.alive.copy()
         self._degrees = degrees.copy()
         self._entries = np.diff(adjacency.indptr).astype(np.int64)
-        self._partners = np.full(count, -1, dtype=np.int64)
+        self._partners = np.full(count, -1, dtype=kind)
         self._scores = np.zeros(count)
         self._changed = np.zeros(count, dtype=np.bool_)
         self._look(self.alive)
@@ -93,8 +93,8 @@ class Merging:
 
     def numbered(self) -> tuple[Array, int]:
         """Give numbers to the groups: that of every node, and how many there are."""
-        number = np.empty(len(self.leaders), dtype=np.int64)
-        number[self.alive] = np.arange(len(self.alive))
+        number = np.empty_like(self.leaders)
+        number[self.alive] = np.arange(len(self.alive), dtype=number.dtype)
         return number[self.leaders], len(self.alive)
 
     def _best_pairs(self, pair: Any, wanted: int) -> Array:
@@ -106,7 +106,7 @@ class Merging:
                 # all as good as the last of them, so that no chance decides among equals
                 first = first[scores >= np.partition(scores, -ahead)[-ahead]]
             order = first[np.argsort(-self._scores[first], kind="stable")]
-            leaders = np.arange(len(self.leaders))
+            leaders = np.arange(len(self.leaders), dtype=self.leaders.dtype)
             if pair(self._partners, order, wanted, leaders) == wanted or len(first) == len(self.alive):
                 return leaders
             ahead *= AHEAD

@@ -18,7 +18,7 @@ from graphsoft.contingency import both_shares, confusion, is_hard, matched, shar
 from graphsoft.cuts import normalized_cut
 from graphsoft.errors import InputError
 from graphsoft.graph import Graph, as_graph
-from graphsoft.methods.relation import assess
+from graphsoft.methods.sweeps import assess
 
 __all__ = [
     "accuracy",

@@ -1,76 +1,109 @@
-"""The k nearest neighbours of every point: exact where that is quicker, pynndescent beyond.
+"""The nearest neighbours of points: of all among themselves, and of new points among old ones.
 
-Every way of searching only proposes candidates. Their distances are then computed anew in float64 by one
-compiled loop and sorted by (distance, index), so that neither float32 nor the number of threads shows in the
-result.
+The search is exact where that is quick, by the ways of :mod:`graphsoft.search`. Beyond, the trees of
+:mod:`graphsoft.descent` propose the neighbours of points among themselves, pynndescent where rows are
+sparse or the metric is another, and a new point walks along the graph of the old ones, from the nearest of
+some entries on to ever nearer points.
 
-Seconds for 10 neighbours on two cores (float32, 50 clusters with 10 inner dimensions):
+Seconds for 10 neighbours on two cores that others used too, and the part of the true ones that was found
+(float32, 30 clusters with 10 inner dimensions; ``examples/benchmarks/neighbors.py``; least of several runs):
 
-======= === ===== ======== ===========
- points   d  tree products pynndescent
-======= === ===== ======== ===========
-  1,000  16 0.005    0.005        0.03
-  1,000 784     -     0.03        0.09
- 10,000   2  0.02     0.06        0.19
- 10,000  16  0.06     0.09        0.30
- 10,000  64   1.4     0.12        0.34
- 10,000 784    95     0.61        0.80
- 30,000  16  0.27     0.43        0.88
- 30,000  64     -     0.62        0.98
- 30,000 784     -      5.6         2.7
-100,000   2  0.20      3.0         2.3
-100,000   8   1.4      6.1         3.7
-100,000  16   2.7      6.9         3.7
-100,000  64     -      5.7         4.3
-======= === ===== ======== ===========
+========= === ======== ======= ====== =========== ======
+ points    d  way      seconds  found pynndescent  found
+========= === ======== ======= ====== =========== ======
+   10,000   2 tree        0.01  1.000        0.29  1.000
+   10,000  16 products    0.07  1.000        0.05  0.999
+   10,000  64 trees       0.08  1.000        0.05  0.998
+   10,000 784 trees       0.33  1.000        0.13  0.997
+  100,000   2 tree        0.17  1.000        0.44  1.000
+  100,000  16 trees       0.58  1.000        0.56  0.995
+  100,000  64 trees       0.96  0.998        0.67  0.991
+  100,000 784 trees       4.6   0.998        2.0   0.985
+1,000,000   2 tree        2.2   1.000       33.5   1.000
+1,000,000  16 trees      17     0.998        9.2   0.986
+1,000,000  64 trees      18     0.997       11.5   0.976
+========= === ======== ======= ====== =========== ======
 
-pynndescent takes another 19 s to compile itself in every new process, so products win until they take about
-that long. Trees suffer where all dimensions count: for 50,000 points of uniform noise a tree takes 1.3 s in 8
-dimensions and 2.9 s in 10, products 1.9 s. Of sparse texts with 100 words, 20,000 take 2.9 s exactly and 17 s
-by pynndescent, 50,000 take 18 s and 46 s. Other metrics: 10,000 points in 64 dimensions take 1.7 s, pair by
-pair.
+pynndescent was asked for 11 with its own defaults, and compiled before; that takes 19 s and more in every new
+process. One k-d tree suffers where all dimensions count: of 100,000 points of normal noise in 8 dimensions it
+takes 2.6 s where trees take 0.7 s. Without structure in many dimensions trees find too little (0.83 of 30,000
+points of noise in 64), which a few probes notice: products then look at all pairs, up to `RETURN_WORK`. Of
+sparse texts with 100 words, 20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take 18 s and 46 s.
+Other metrics: 10,000 points in 64 dimensions take 1.7 s, pair by pair.
+
+New points look at all old ones where that takes about a millisecond for each at most, and with other metrics
+pair by pair, however many there are. There 10,000 new points among 70,000 of 784 dimensions take 4.3 s on two
+cores, one of them 0.01 s. What walks find of the 10 nearest, and the processor's seconds for 1000 new points:
+
+========================================== ====== =======
+ points                                     found seconds
+========================================== ====== =======
+7,439 USPS digits, 256 dimensions           0.999    0.05
+8,794 pendigits, 16 dimensions              1.000    0.02
+3,349 single cells, 50 dimensions           0.999    0.04
+3,176 texts, cosine                         0.973     1.1
+300,000 in 50 clouds, 64 dimensions         0.999    0.14
+300,000 normal noise, 16 dimensions         0.982    0.11
+========================================== ====== =======
+
+Of the clouds' new points 0.15 in a hundred found none of their neighbours, having met a wrong cloud.
 """
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from graphsoft.checks import generator
+from graphsoft.descent import descend
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.parallel import map_blocks
-from graphsoft.points import DIRECTIONS, NORMS, Points, row_blocks
+from graphsoft.points import DIRECTIONS, NORMS, Points
+from graphsoft.search import (
+    METRICS,
+    Found,
+    by_pairs,
+    by_products,
+    by_tree,
+    by_words,
+    centre,
+    look_at_all,
+    parts_of,
+    ranked,
+    single,
+    word_work,
+)
 
-__all__ = ["METRICS", "Progress", "nearest_neighbors"]
+__all__ = ["METRICS", "Paths", "Progress", "finish", "nearest_among", "nearest_neighbors"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
-Found = Iterator[tuple[Array, Array, Array]]  # rows, their neighbours, what they are ranked by
 
-# name here -> name in scipy.spatial.distance
-METRICS = {
-    "euclidean": "euclidean",
-    "cosine": "cosine",
-    "correlation": "correlation",
-    "manhattan": "cityblock",
-    "chebyshev": "chebyshev",
-    "canberra": "canberra",
-    "braycurtis": "braycurtis",
-    "hamming": "hamming",
-}
-
-# the borders, see the table above
+# the borders, see the tables above
 TREE_FEATURES = 8
-PRODUCT_WORK = 3.0e12  # n² (d + 64): looking through the products costs as much as 64 features
+PRODUCT_WORK = 8.0e9  # n² (d + 64): looking through the products costs as much as 64 features
+RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, and n²
-
-BLOCK_WORK = 4.0e9  # multiplications in a block of products, some 50 ms; the other ways take a share
-TILE = 128  # points in a tile: with up to a thousand features it stays in the second-level cache
+# What looking at all points may cost one new point, in multiplications of a product: about a millisecond.
+PRODUCT_REACH = 1.5e8  # n (d + 64)
+WORD_REACH = 2.5e7  # pairs of entries in one column, and n
+# For so few new points no tree is grown and no tile cut.
+FEW = 16
+# A walk keeps this many times the neighbours asked for, and this many more.
+BEAM = 2
+BEAM_MORE = 80
+ENTRIES = 8  # of the paths' entries, the nearest that a walk begins from
+ENOUGH = 0.95  # of the neighbours of PROBES points
+PROBES = 100
+# How many more than asked for an approximate search looks for; pynndescent counts the point itself.
+MORE = 6
+MORE_BY_PYNNDESCENT = 21
 SEED = 20010831
 
 _PYNNDESCENT = threading.Lock()  # two threads in numba's workqueue layer at once would abort the process
@@ -116,16 +149,20 @@ def nearest_neighbors(
         return indices, distances
     part = points if len(alive) == count else points.take(alive)
     found = min(n_neighbors, len(part) - 1)
-    search = _searcher(part, found)
-    more = (seed,) if search is _by_descent else ()  # the other ways are exact
-    done = 0
-    for rows, near, apart in search(part, found, *more):
+    way = _way_within(part, found)
+    pieces = _by_descent(part, found, seed) if way is _by_descent else way(part, part, found)
+    for rows, near, apart in _told(pieces, len(part), progress):
         indices[alive[rows], :found] = np.where(near >= 0, alive[near], -1)
         distances[alive[rows], :found] = apart
-        done += len(rows)
-        if progress is not None:
-            progress("neighbors", done, len(part))
     return finish(points, indices, distances)
+
+
+def _told(pieces: Found, count: int, progress: Progress | None) -> Found:
+    """Tell how far the search has come."""
+    for rows, near, apart in pieces:
+        yield rows, near, apart
+        if progress is not None:
+            progress("neighbors", rows.stop, count)
 
 
 def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
@@ -143,212 +180,65 @@ def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Arr
     return indices, distances
 
 
-def _searcher(points: Points, n_neighbors: int) -> Callable[..., Found]:
+def _way_within(points: Points, n_neighbors: int) -> Callable[..., Found]:
     """Choose the quickest way, by the input alone: the same input must always give the same graph."""
     count, features = points.values.shape
     if points.sparse:
-        return _by_words if word_work(points) <= WORD_WORK else _by_descent
+        return by_words if word_work(points) <= WORD_WORK else _by_descent
     if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4:
-        return _by_tree
+        return by_tree
     if points.squared:
-        return _by_products if count**2 * (features + 64) <= PRODUCT_WORK else _by_descent
-    return _by_pairs if count**2 * (features + 16) <= PAIR_WORK else _by_descent
-
-
-def word_work(points: Points) -> float:
-    per_word = np.bincount(points.values.indices, minlength=1).astype(np.float64)
-    return float(np.square(per_word).sum()) + len(points) ** 2
-
-
-def block_size(work: float, most: int) -> int:
-    """Rows in a block, if one costs as much as `work` multiplications of a product."""
-    return int(np.clip(BLOCK_WORK // work, 1, most))
-
-
-def measure(points: Points, rows: Array, candidates: Array) -> Array:
-    """Compute what neighbours are ranked by: squared distances of multiplied rows, or distances."""
-    values = points.values
-    result = np.empty(candidates.shape)
-    if points.sparse:
-        kernels.candidate_distances_sparse(
-            values.indptr, values.indices, values.data, points.factors, rows, candidates, result
-        )
-    elif points.squared:
-        kernels.candidate_distances(values, points.factors, rows, candidates, result)
-    else:
-        from scipy.spatial.distance import cdist
-
-        for place, row in enumerate(rows):
-            result[place] = cdist(values[row : row + 1], values[candidates[place]], METRICS[points.metric])[0]
-            result[place, (candidates[place] < 0) | (candidates[place] == row)] = np.inf
-    return result
-
-
-def _ranked(points: Points, rows: Array, candidates: Array, n_neighbors: int) -> tuple[Array, Array]:
-    """Pick the best candidates by (distance, index); the row itself and -1 never count."""
-    measures = measure(points, rows, candidates)
-    order = np.lexsort((candidates, measures), axis=1)[:, :n_neighbors]
-    measures = np.take_along_axis(measures, order, axis=1)
-    return np.where(np.isfinite(measures), np.take_along_axis(candidates, order, axis=1), -1), measures
-
-
-def _by_tree(points: Points, n_neighbors: int) -> Found:
-    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbour: no tie is missed."""
-    from scipy.spatial import cKDTree
-
-    scaled = points.values * points.factors[:, None]
-    tree = cKDTree(scaled, balanced_tree=False)
-    norm = NORMS[points.metric]
-
-    def block(start: int, stop: int) -> tuple[Array, Array, Array]:
-        rows = np.arange(start, stop)
-        near = np.empty((len(rows), n_neighbors), dtype=np.int64)
-        measures = np.empty((len(rows), n_neighbors))
-        asked, open_rows = n_neighbors + 3, np.arange(len(rows))
-        while len(open_rows):
-            asked = min(asked, len(points))
-            reach, candidates = tree.query(scaled[rows[open_rows]], k=asked, p=norm)
-            near[open_rows], measures[open_rows] = _ranked(points, rows[open_rows], candidates, n_neighbors)
-            last = measures[open_rows, -1]
-            last = np.sqrt(last) if points.squared else last
-            open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (asked < len(points))]
-            asked *= 2
-        return rows, near, measures
-
-    yield from map_blocks(block, len(points), 1024)
-
-
-def centre(points: Points) -> Array:
-    """Find where a usual multiplied row lies, or 0 where rows must not be moved."""
-    values = points.values
-    if points.metric not in NORMS:
-        return np.zeros(values.shape[1])
-    some = slice(None, None, max(1, len(values) // 1000))
-    return np.asarray(np.median(values[some] * points.factors[some, None], axis=0))
-
-
-def single(points: Points, middle: Array) -> Array:
-    """Round multiplied rows to float32, moved so that `middle` lies at 0."""
-    values = points.values
-    result = np.empty(values.shape, dtype=np.float32)
-    for start, stop in row_blocks(values):
-        result[start:stop] = values[start:stop] * points.factors[start:stop, None] - middle
-    return result
-
-
-def _by_products(points: Points, n_neighbors: int) -> Found:
-    """Let all float32 inner products propose candidates; where rounding could hide one, look at all points.
-
-    A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
-    nearer than the last neighbour is longer than R = (length of the row) + (distance of the last neighbour).
-    """
-    rounded = single(points, centre(points))
-    count, depth = rounded.shape
-    tiles, halves = cut_in_tiles(rounded)
-    listed = min(count - 1, 2 * n_neighbors + 4)
-    slack = (depth + 8) * 2.0**-24
-
-    def block(start: int, stop: int) -> tuple[Array, Array, Array]:
-        rows = np.arange(start, stop)
-        padded = np.minimum(np.arange(start, start + -(-len(rows) // 4) * 4), stop - 1)
-        best = np.full((len(padded), listed), np.inf, dtype=np.float32)
-        columns = np.full((len(padded), listed), -1, dtype=np.int64)
-        kernels.nearest_by_products(rounded[padded], padded, tiles, halves, best, columns)
-        near, measures = _ranked(points, rows, columns[: len(rows)], n_neighbors)
-        if listed < count - 1:
-            squares = np.square(rounded[start:stop], dtype=np.float64).sum(axis=1)
-            last = measures[:, -1]
-            reach = np.square(np.sqrt(squares) + np.sqrt(last))
-            doubtful = 2.0 * best[: len(rows), -1] + squares <= last + 2.0 * slack * reach
-            places = np.flatnonzero(doubtful)
-            near[places], measures[places] = _look_at_all(points, rows[places], n_neighbors)
-        return rows, near, measures
-
-    size = 4 * block_size(4.0 * count * (depth + 64), 256)
-    yield from map_blocks(block, count, size)
-
-
-def cut_in_tiles(rounded: Array) -> tuple[Array, Array]:
-    """Cut the points into tiles of columns; also half their squared lengths, infinite past the last point."""
-    count, depth = rounded.shape
-    number = -(-count // TILE)
-    tiles = np.zeros((number, depth, TILE), dtype=np.float32)
-    halves = np.full((number, TILE), np.inf, dtype=np.float32)
-    for place in range(number):
-        part = rounded[place * TILE : (place + 1) * TILE]
-        tiles[place, :, : len(part)] = part.T
-        halves[place, : len(part)] = np.square(part, dtype=np.float64).sum(axis=1) / 2
-    return tiles, halves
-
-
-def _look_at_all(points: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
-    best = np.full((len(rows), n_neighbors), np.inf)
-    columns = np.full((len(rows), n_neighbors), -1, dtype=np.int64)
-    kernels.nearest_of_all(points.values, points.factors, rows, best, columns)
-    return columns, best
-
-
-def _by_words(points: Points, n_neighbors: int) -> Found:
-    """Meet all other sparse rows through the lists of rows that hold each column."""
-    scaled = points.multiplied()
-    words = scaled.tocsc()
-    halves = np.asarray(scaled.power(2).sum(axis=1)).ravel() / 2
-    parts = (scaled.indptr, scaled.indices, scaled.data), (words.indptr, words.indices, words.data)
-    listed = min(len(points) - 1, 2 * n_neighbors + 4)
-
-    def block(start: int, stop: int) -> tuple[Array, Array, Array]:
-        rows = np.arange(start, stop)
-        best = np.full((len(rows), listed), np.inf)
-        columns = np.full((len(rows), listed), -1, dtype=np.int64)
-        kernels.nearest_sparse(*parts, halves, start, points.metric in DIRECTIONS, best, columns)
-        return rows, *_ranked(points, rows, columns, n_neighbors)
-
-    yield from map_blocks(block, len(points), block_size(100 * word_work(points) / len(points), 256))
-
-
-def _by_pairs(points: Points, n_neighbors: int) -> Found:
-    """Compute all distances of a block of rows at once."""
-    from scipy.spatial.distance import cdist
-
-    def block(start: int, stop: int) -> tuple[Array, Array, Array]:
-        rows = np.arange(start, stop)
-        best = np.full((len(rows), n_neighbors), np.inf)
-        columns = np.full((len(rows), n_neighbors), -1, dtype=np.int64)
-        every = cdist(points.values[start:stop], points.values, METRICS[points.metric])
-        kernels.keep_lower(every, rows, best, columns)
-        return rows, columns, best
-
-    yield from map_blocks(
-        block, len(points), block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
-    )
+        return by_products if count**2 * (features + 64) <= PRODUCT_WORK else _by_descent
+    return by_pairs if count**2 * (features + 16) <= PAIR_WORK else _by_descent
 
 
 def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
-    """Let pynndescent propose candidates.
+    """Let an approximate search propose candidates, more than asked for, and keep the best.
 
-    Twenty more than asked for: of 30,000 points of noise in 20 dimensions it then finds 99.5 of 100
-    neighbours, and 93 with six more. Where float32 cannot tell the neighbours of a row apart, the row looks
-    at all points.
+    Where it finds too few, products look at all pairs after all; where float32 cannot tell the neighbours of
+    a row apart, that row does.
     """
     data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, centre(points))
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
-    candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + 21), seed), axis=1)
+    more = MORE if points.squared and not points.sparse else MORE_BY_PYNNDESCENT
+    candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + more), seed), axis=1)
+    if points.squared and not points.sparse and _poor(points, candidates, n_neighbors):
+        yield from by_products(points, points, n_neighbors)
+        return
     candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1
 
-    def block(start: int, stop: int) -> tuple[Array, Array, Array]:
+    def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
-        near, measures = _ranked(points, rows, candidates[start:stop], n_neighbors)
+        near, measures = ranked(points, points, rows, candidates[start:stop], n_neighbors)
         if points.squared and not points.sparse:
             reach = np.square(data[start:stop], dtype=np.float64).sum(axis=1)
             places = np.flatnonzero((measures[:, -1] <= 2.0**-38 * reach) | (near[:, -1] < 0))
-            near[places], measures[places] = _look_at_all(points, rows[places], n_neighbors)
-        return rows, near, measures
+            near[places], measures[places] = look_at_all(points, points, rows[places], n_neighbors)
+        return slice(start, stop), near, measures
 
     yield from map_blocks(block, len(points), 256)
 
 
+def _poor(points: Points, candidates: Array, n_neighbors: int) -> bool:
+    """Tell whether the candidates lack many neighbours of a few points, where products are not too dear."""
+    count, features = points.values.shape
+    if count**2 * (features + 64) > RETURN_WORK:
+        return False
+    probes = np.unique(np.linspace(0, count - 1, PROBES).astype(np.int64))
+    # as if they were new, they find themselves first
+    exact = [apart for _, _, apart in by_products(points, points.take(probes), n_neighbors + 1)]
+    _, found = ranked(points, points, probes, candidates[probes], n_neighbors)
+    reach = np.concatenate(exact)[:, -1:] * (1 + 1e-12)
+    return bool((found <= reach).mean() < ENOUGH)
+
+
 def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
-    """Run pynndescent on one thread, for its result depends on their number, and leave numba as it was."""
+    """Search by trees of our own, or where there are none for the metric by pynndescent.
+
+    That runs on one thread, for its result depends on their number, and numba is left as it was.
+    """
+    if metric == "euclidean" and isinstance(data, np.ndarray):
+        return descend(data, listed, seed)
     import numba
 
     with _PYNNDESCENT, warnings.catch_warnings():
@@ -362,3 +252,126 @@ def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
             numba.config.THREADING_LAYER = layer
             numba.set_num_threads(threads)
     return np.asarray(index.neighbor_graph[0], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """A graph of the points, for walks that look for neighbours.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray
+        The edges of each point, as in CSR.
+    entries : ndarray
+        Points spread over all of them.
+    """
+
+    indptr: Array
+    indices: Array
+    entries: Array
+
+
+def nearest_among(
+    points: Points,
+    others: Points,
+    n_neighbors: int,
+    paths: Paths | None = None,
+    progress: Progress | None = None,
+) -> tuple[Array, Array]:
+    """Find the nearest of `points` for every one of `others`.
+
+    Parameters
+    ----------
+    points : Points of shape (n, d)
+    others : Points of shape (q, d)
+        Prepared by `Points.alongside`.
+    n_neighbors : int
+        From 1 to n.
+    paths : Paths, optional
+        A graph of `points`; without it the search is exact whatever it takes.
+    progress : callable, optional
+        Called as ``progress("neighbors", done, q)``.
+
+    Returns
+    -------
+    indices : ndarray of shape (q, n_neighbors)
+        By rising distance, ties by index; -1 where there are no more, as under
+        :func:`nearest_neighbors`.
+    distances : ndarray of shape (q, n_neighbors)
+        Infinite where there is no neighbour.
+
+    Notes
+    -----
+    What is found for a row does not depend on the other rows.
+
+    Examples
+    --------
+    >>> points = Points.of(np.array([[0.0], [1.0], [3.0]]))
+    >>> indices, distances = nearest_among(points, points.alongside(np.array([[2.5]])), 2)
+    >>> indices.tolist(), distances.tolist()
+    ([[2, 1]], [[0.5, 1.5]])
+    """
+    indices = np.full((len(others), n_neighbors), -1, dtype=np.int64)
+    distances = np.full((len(others), n_neighbors), np.inf)
+    alive = np.flatnonzero(points.factors > 0)
+    if len(alive) == 0 or len(others) == 0:
+        return indices, distances
+    way, found = _way_between(points, others, paths), min(n_neighbors, len(alive))
+    if paths is not None and way is _by_walk:
+        pieces = _by_walk(points, others, found, paths)
+    else:
+        part = points if len(alive) == len(points) else points.take(alive)
+        pieces = way(part, others, found)
+    numbers = np.arange(len(points)) if way is _by_walk else alive
+    for rows, near, apart in _told(pieces, len(others), progress):
+        known = (near >= 0) & (others.factors[rows] > 0)[:, None]
+        indices[rows, :found] = np.where(known, numbers[near], -1)
+        distances[rows, :found] = np.where(known, apart, np.inf)
+    return finish(points, indices, distances)
+
+
+def _way_between(points: Points, others: Points, paths: Paths | None) -> Callable[..., Found]:
+    """Choose the way; between exact and approximate ways by `points` alone, which are the same every time."""
+    count, features = points.values.shape
+    if points.sparse:
+        return _by_walk if paths and word_work(points) / count > WORD_REACH else by_words
+    if not points.squared:
+        return by_tree if features <= TREE_FEATURES and points.metric in NORMS else by_pairs
+    tree = features <= TREE_FEATURES
+    if paths and not tree and count * (features + 64) > PRODUCT_REACH:
+        return _by_walk
+    if len(others) <= FEW:
+        return _one_by_one
+    return by_tree if tree else by_products
+
+
+def _one_by_one(points: Points, others: Points, n_neighbors: int) -> Found:
+    """Look at all points, without preparing anything."""
+    yield slice(0, len(others)), *look_at_all(points, others, np.arange(len(others)), n_neighbors)
+
+
+def _by_walk(points: Points, others: Points, n_neighbors: int, paths: Paths) -> Found:
+    """Walk along the graph of the points, from the nearest entries."""
+    heads = paths.entries[points.factors[paths.entries] > 0]
+    some = min(ENTRIES, len(heads))
+    starts = np.full((len(others), some), -1, dtype=np.int64)
+    for rows, near, _ in (by_words if points.sparse else by_products)(points.take(heads), others, some):
+        starts[rows] = np.where(near >= 0, heads[near], -1)
+    width = min(len(points), BEAM * n_neighbors + BEAM_MORE)
+    nothing, no_rows = (
+        (np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)),
+        np.zeros((0, 0)),
+    )
+    dense = (no_rows, no_rows) if points.sparse else (others.values, points.values)
+    sparse = (parts_of(others.values), parts_of(points.values)) if points.sparse else (nothing, nothing)
+
+    def block(start: int, stop: int) -> tuple[slice, Array, Array]:
+        best = np.full((stop - start, width), np.inf)
+        columns = np.full((stop - start, width), -1, dtype=np.int64)
+        kernels.walk_to_nearest(
+            points.sparse, dense, sparse, others.factors, points.factors, (paths.indptr, paths.indices),
+            starts[start:stop], start, best, columns,
+        )  # fmt: skip
+        return slice(start, stop), *ranked(points, others, np.arange(start, stop), columns, n_neighbors)
+
+    yield from map_blocks(block, len(others), 512)

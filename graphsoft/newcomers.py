@@ -16,12 +16,14 @@ import scipy.sparse as sp
 
 from graphsoft.checks import callback, dense_matrix, frame_columns
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.finders import found_among
 from graphsoft.graph import Features, Graph
+from graphsoft.mapped import taken
 from graphsoft.memberships import frozen_rows
-from graphsoft.neighbors import Progress, finish, measure
+from graphsoft.neighbors import Paths, Progress, finish, nearest_among
 from graphsoft.parallel import map_blocks
 from graphsoft.points import Known, Points
-from graphsoft.search import Paths, nearest_among
+from graphsoft.search import measure
 from graphsoft.sparse_input import sparse_matrix
 from graphsoft.weights import Surroundings, weights_of_others
 
@@ -153,6 +155,10 @@ class Neighborhood:
     weights : str
     columns : tuple of str or None
         The names of the features.
+    finder : object or None
+        What finds neighbours in place of graphsoft.
+    fitted : int
+        How many of the distinct points it knows: the first.
     """
 
     count: int
@@ -164,6 +170,8 @@ class Neighborhood:
     n_neighbors: int
     weights: str
     columns: tuple[str, ...] | None = None
+    finder: Any = None
+    fitted: int = 0
 
     @classmethod
     def of(
@@ -172,7 +180,8 @@ class Neighborhood:
         """Read the neighbours of all points back from their graph.
 
         Every edge was in the list of one of its ends. So the nearest at the other ends of a point's edges are
-        the points in its own list, wherever the search for neighbours had been exact.
+        the points in its own list, wherever the search for neighbours had been exact. Where an object of the
+        caller's finds neighbours, it is asked again for those of its own points.
         """
         points, sites = Points.of(features.values, features.metric), graph.sites
         indptr, indices, heads = graph.adjacency.indptr, graph.adjacency.indices, np.arange(len(points))
@@ -181,11 +190,17 @@ class Neighborhood:
             points = points.take(heads)
             indptr, indices = _between_sites(graph.adjacency, sites, len(heads))
         listed = max(1, min(n_neighbors, len(heads) - 1))
-        around = Surroundings.of(*_own_lists(points, indptr, indices, listed))
+        finder, fitted = features.neighbors, features.fitted or len(heads)
+        if finder is None:
+            lists = _own_lists(points, indptr, indices, listed)
+        else:
+            rows = features.values if sites is None else taken(features.values, heads)
+            lists = found_among(finder, rows, fitted, listed, own=True)
         paths = Paths(indptr, indices, _entries(memberships[heads]))
         return cls(
-            len(graph), points, heads, Known.of(points), around, paths, n_neighbors, weights, features.columns
-        )
+            len(graph), points, heads, Known.of(points), Surroundings.of(*lists), paths, n_neighbors, weights,
+            features.columns, finder, fitted,
+        )  # fmt: skip
 
     def rows(self, X: Any, growing: bool = False) -> Any:
         """Check features of new points."""
@@ -205,7 +220,11 @@ class Neighborhood:
         part = others if len(asking) == len(others) else others.take(asking)
         found = min(self.n_neighbors, len(self.points))
         lists = np.full((len(same), found), -1, dtype=np.int64), np.full((len(same), found), np.inf)
-        lists[0][asking], lists[1][asking] = nearest_among(self.points, part, found, self.paths, progress)
+        if self.finder is None:
+            near = nearest_among(self.points, part, found, self.paths, progress)
+        else:
+            near = found_among(self.finder, values[asking], self.fitted, found)
+        lists[0][asking], lists[1][asking] = near
         return Arrivals(others, same, *lists)
 
     def step_from(self, new: Arrivals) -> sp.csr_array:
@@ -258,7 +277,7 @@ def _own_lists(points: Points, indptr: Array, indices: Array, listed: int) -> tu
         places = begin[:, None] + np.arange(LANE)
         there = places < indptr[own + 1][:, None]
         candidates = np.where(there, indices[np.where(there, places, 0)], -1).astype(np.int64)
-        measures = measure(points, own, candidates)[there]  # in the order of the edges
+        measures = measure(points, points, own, candidates)[there]  # in the order of the edges
         rows, columns = np.repeat(np.arange(stop - start), np.diff(ptr)), candidates[there]
         order = np.lexsort((columns, measures, rows))
         ranks = np.arange(len(order)) - np.repeat(ptr[:-1] - ptr[0], np.diff(ptr))

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from graphsoft.checks import choice, integer, number
 from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph, check_options, marked, read_input
-from graphsoft.points import Points, row_blocks
+from graphsoft.parallel import row_blocks
+from graphsoft.points import Points
 from graphsoft.weights import SMALLEST
 
 __all__ = ["MOST_POINTS", "PAIR_WEIGHTS", "all_pairs", "pairwise_graph"]

@@ -18,11 +18,23 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["LOAD", "blocks", "map_blocks", "map_pieces", "one_thread", "pieces_by_load", "thread_count"]
+__all__ = [
+    "ELEMENTS_PER_BLOCK",
+    "LOAD",
+    "blocks",
+    "map_blocks",
+    "map_pieces",
+    "one_thread",
+    "pieces_by_load",
+    "row_blocks",
+    "thread_count",
+]
 
 Result = TypeVar("Result")
 Array = np.ndarray[Any, np.dtype[Any]]
 
+# A pass over the rows of a table makes temporaries of about this many numbers.
+ELEMENTS_PER_BLOCK = 1 << 20
 # Edges in one piece of work, some milliseconds.
 LOAD = 1 << 18
 
@@ -67,6 +79,17 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left")
     edges = np.unique(np.append(cuts, rows))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def row_blocks(values: Any) -> list[tuple[int, int]]:
+    """Cut the rows into blocks for a pass over all values.
+
+    Examples
+    --------
+    >>> row_blocks(np.zeros((3, 2)))
+    [(0, 3)]
+    """
+    return blocks(values.shape[0], max(1, ELEMENTS_PER_BLOCK // values.shape[1]))
 
 
 def map_blocks(work: Callable[[int, int], Result], count: int, size: int) -> Iterator[Result]:

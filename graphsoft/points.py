@@ -9,15 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.kernels.neighbors import hash_rows, hash_rows_sparse
-from graphsoft.parallel import blocks
+from graphsoft.mapped import room, taken
+from graphsoft.parallel import row_blocks
 
-__all__ = ["DIRECTIONS", "NORMS", "Known", "Points", "first_copies", "row_blocks"]
+__all__ = ["DIRECTIONS", "NORMS", "Known", "Points", "first_copies"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 DIRECTIONS = ("cosine", "correlation")  # metrics that see the direction of a row only: rows get length one
 NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
-ELEMENTS_PER_BLOCK = 1 << 20  # a pass over the rows makes temporaries of about this many numbers
 MODEST = 100  # squares and sums of numbers within 2**±MODEST stay well inside float64
 FAR = 2.0**500  # as far as a new point needs to be from ordinary ones; its square is still finite
 
@@ -31,7 +31,7 @@ class Points:
     values : ndarray or csr_array of shape (n, d)
         The features, multiplied by a power of two if they were extreme.
     metric : str
-        A key of :data:`graphsoft.neighbors.METRICS`.
+        A key of :data:`graphsoft.search.METRICS`.
     factors : ndarray of shape (n,)
         What each row is still to be multiplied with: one over its length for directions, 0 where a row has no
         direction, and 1 for the other metrics.
@@ -98,24 +98,12 @@ class Points:
 
     def take(self, rows: Array) -> Points:
         """Keep only these rows."""
-        return replace(self, values=self.values[rows], factors=self.factors[rows])
+        return replace(self, values=taken(self.values, rows), factors=self.factors[rows])
 
     def multiplied(self) -> sp.csr_array:
         """Multiply sparse rows by their factors."""
         data = self.values.data * np.repeat(self.factors, np.diff(self.values.indptr))
         return sp.csr_array((data, self.values.indices, self.values.indptr), shape=self.values.shape)
-
-
-def row_blocks(values: Any) -> list[tuple[int, int]]:
-    """Cut the rows into blocks for a pass over all values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> row_blocks(np.zeros((3, 2)))
-    [(0, 3)]
-    """
-    return blocks(values.shape[0], max(1, ELEMENTS_PER_BLOCK // values.shape[1]))
 
 
 def _times_power(values: Any, exponent: Any) -> Any:
@@ -127,7 +115,10 @@ def _times_power(values: Any, exponent: Any) -> Any:
             exponent = np.repeat(exponent, np.diff(values.indptr))
         data = np.ldexp(values.data, exponent)
         return sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
-    return np.ldexp(values.astype(np.float64), exponent if np.ndim(exponent) == 0 else exponent[:, None])
+    result, exponents = room(values, values.shape, np.float64), np.broadcast_to(exponent, len(values))
+    for start, stop in row_blocks(values):
+        np.ldexp(values[start:stop].astype(np.float64), exponents[start:stop, None], out=result[start:stop])
+    return result
 
 
 def _exponent(values: Any, by_spread: bool) -> int:
@@ -151,7 +142,10 @@ def _centred(values: Array) -> Array:
     exponents = np.frexp(_largest(values))[1]
     if np.any(np.abs(exponents) >= MODEST):
         values = _times_power(values, -exponents)
-    centred: Array = values - values.mean(axis=1, dtype=np.float64)[:, None]
+    centred = room(values, values.shape, np.float64)
+    for start, stop in row_blocks(values):
+        part = values[start:stop]
+        centred[start:stop] = part - part.mean(axis=1, dtype=np.float64)[:, None]
     centred[values.max(axis=1) == values.min(axis=1)] = 0.0
     return centred
 

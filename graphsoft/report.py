@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphsoft.graph import Graph
-from graphsoft.methods.relation import Fit
+from graphsoft.methods.sweeps import Fit
 
 __all__ = ["LevelReport", "Report", "edge_count"]
 

@@ -1,213 +1,103 @@
-"""The nearest of some points for other points: how a new point finds its neighbours.
+"""The exact ways to the nearest of some points: by a tree, products, lists of words, or pair by pair.
 
-Where looking at all points takes about a millisecond for a new one at most, the search is exact, by the means
-of :mod:`graphsoft.neighbors`: k-d trees in few dimensions, float32 products with the doubtful rows looked at
-again, lists of words for sparse rows, and pair by pair for other metrics, however many there are. Beyond, a
-walk along the graph of the points goes from the nearest of some entries on to ever nearer points. Distances
-are computed anew in float64 by one compiled loop, whatever proposed the candidates.
+Every way takes the points, and those that ask for the nearest of them. Points may ask for the nearest others
+among themselves: then `asking` is `points`, the same object, and no row finds itself.
 
-Exact: 10,000 new points among 70,000 of 784 dimensions take 4.3 s on two cores, one of them 0.01 s. What
-walks find of the 10 nearest, and the processor's seconds for 1000 new points:
-
-========================================== ====== =======
- points                                     found seconds
-========================================== ====== =======
-7,439 USPS digits, 256 dimensions           0.999    0.05
-8,794 pendigits, 16 dimensions              1.000    0.02
-3,349 single cells, 50 dimensions           0.999    0.04
-3,176 texts, cosine                         0.973     1.1
-300,000 in 50 clouds, 64 dimensions         0.999    0.14
-300,000 normal noise, 16 dimensions         0.982    0.11
-========================================== ====== =======
-
-Of the clouds' new points 0.15 in a hundred found none of their neighbours, having met a wrong cloud.
+A way only proposes candidates. Their distances are then computed anew in float64 by one compiled loop and
+sorted by (distance, index), so that neither float32 nor the number of threads shows in the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.kernels import neighbors as kernels
-from graphsoft.neighbors import (
-    METRICS,
-    TREE_FEATURES,
-    Progress,
-    block_size,
-    centre,
-    cut_in_tiles,
-    finish,
-    single,
-    word_work,
-)
-from graphsoft.parallel import map_blocks
+from graphsoft.mapped import room
+from graphsoft.parallel import ELEMENTS_PER_BLOCK, blocks, map_blocks, row_blocks
 from graphsoft.points import DIRECTIONS, NORMS, Points
 
-__all__ = ["Paths", "nearest_among"]
+__all__ = [
+    "METRICS",
+    "Found",
+    "by_pairs",
+    "by_products",
+    "by_tree",
+    "by_words",
+    "centre",
+    "look_at_all",
+    "measure",
+    "parts_of",
+    "ranked",
+    "single",
+    "word_work",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Found = Iterator[tuple[slice, Array, Array]]  # rows, their neighbours, what they are ranked by
+Found = Iterator[tuple[slice, Array, Array]]  # rows, their neighbours (-1: none), what they are ranked by
 
-# What looking at all points may cost one new point, in multiplications of a product: about a millisecond.
-PRODUCT_REACH = 1.5e8  # n (d + 64)
-WORD_REACH = 2.5e7  # pairs of entries in one column, and n
-# For so few new points no tree is grown and no tile cut.
-FEW = 16
-# A walk keeps this many times the neighbours asked for, and this many more.
-BEAM = 2
-BEAM_MORE = 80
-ENTRIES = 8  # of the paths' entries, the nearest that a walk begins from
+# name here -> name in scipy.spatial.distance
+METRICS = {
+    "euclidean": "euclidean",
+    "cosine": "cosine",
+    "correlation": "correlation",
+    "manhattan": "cityblock",
+    "chebyshev": "chebyshev",
+    "canberra": "canberra",
+    "braycurtis": "braycurtis",
+    "hamming": "hamming",
+}
+
+BLOCK_WORK = 4.0e9  # multiplications in a block of products, some 50 ms; the other ways take a share
+TILE = 128  # points in a tile: with up to a thousand features it stays in the second-level cache
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """A graph of the points, for walks that look for neighbours.
+def measure(points: Points, asking: Points, rows: Array, candidates: Array) -> Array:
+    """Compute what the candidates of `rows` of `asking` are ranked by; infinite for -1 and for themselves.
 
-    Attributes
-    ----------
-    indptr, indices : ndarray
-        The edges of each point, as in CSR.
-    entries : ndarray
-        Points spread over all of them.
+    That is squared distances of multiplied rows, or distances.
     """
-
-    indptr: Array
-    indices: Array
-    entries: Array
-
-
-def nearest_among(
-    points: Points,
-    others: Points,
-    n_neighbors: int,
-    paths: Paths | None = None,
-    progress: Progress | None = None,
-) -> tuple[Array, Array]:
-    """Find the nearest of `points` for every one of `others`.
-
-    Parameters
-    ----------
-    points : Points of shape (n, d)
-    others : Points of shape (q, d)
-        Prepared by `Points.alongside`.
-    n_neighbors : int
-        From 1 to n.
-    paths : Paths, optional
-        A graph of `points`; without it the search is exact whatever it takes.
-    progress : callable, optional
-        Called as ``progress("neighbors", done, q)``.
-
-    Returns
-    -------
-    indices : ndarray of shape (q, n_neighbors)
-        By rising distance, ties by index; -1 where there are no more, as under
-        :func:`graphsoft.neighbors.nearest_neighbors`.
-    distances : ndarray of shape (q, n_neighbors)
-        Infinite where there is no neighbour.
-
-    Notes
-    -----
-    What is found for a row does not depend on the other rows.
-
-    Examples
-    --------
-    >>> points = Points.of(np.array([[0.0], [1.0], [3.0]]))
-    >>> indices, distances = nearest_among(points, points.alongside(np.array([[2.5]])), 2)
-    >>> indices.tolist(), distances.tolist()
-    ([[2, 1]], [[0.5, 1.5]])
-    """
-    indices = np.full((len(others), n_neighbors), -1, dtype=np.int64)
-    distances = np.full((len(others), n_neighbors), np.inf)
-    search = _searcher(points, others, paths)
-    alive = np.flatnonzero(points.factors > 0)
-    if len(alive) == 0 or len(others) == 0:
-        return indices, distances
-    whole = len(alive) == len(points) or search is _by_walk
-    part = points if whole else points.take(alive)
-    done, found = 0, min(n_neighbors, len(part))
-    more = (paths,) if search is _by_walk else ()
-    for rows, near, apart in search(part, others, found, *more):
-        known = (near >= 0) & np.isfinite(apart) & (others.factors[rows] > 0)[:, None]
-        indices[rows, :found] = np.where(known, near if whole else alive[near], -1)
-        distances[rows, :found] = np.where(known, apart, np.inf)
-        done += len(near)
-        if progress is not None:
-            progress("neighbors", done, len(others))
-    return finish(points, indices, distances)
-
-
-def _searcher(points: Points, others: Points, paths: Paths | None) -> Callable[..., Found]:
-    """Choose the way; between exact and approximate ways by `points` alone, which are the same every time."""
-    count, features = points.values.shape
-    if points.sparse:
-        return _by_walk if paths and word_work(points) / count > WORD_REACH else _by_words
-    if not points.squared:
-        return _by_tree if features <= TREE_FEATURES and points.metric in NORMS else _by_pairs
-    tree = features <= TREE_FEATURES
-    if paths and not tree and count * (features + 64) > PRODUCT_REACH:
-        return _by_walk
-    if len(others) <= FEW:
-        return _one_by_one
-    return _by_tree if tree else _by_products
-
-
-def _measure(points: Points, others: Points, rows: Array, candidates: Array) -> Array:
-    """Compute what the candidates of `rows` are ranked by; infinite for -1."""
+    own = asking is points
     result = np.full(candidates.shape, np.inf)
     if points.sparse:
-        kernels.cross_distances_sparse(
-            _parts(others.values), others.factors, _parts(points.values), points.factors,
-            rows, candidates, result,
+        kernels.candidate_distances_sparse(
+            parts_of(asking.values), asking.factors, parts_of(points.values), points.factors,
+            own, rows, candidates, result,
         )  # fmt: skip
     elif points.squared:
-        kernels.cross_distances(
-            others.values, others.factors, points.values, points.factors, rows, candidates, result
+        kernels.candidate_distances(
+            asking.values, asking.factors, points.values, points.factors, own, rows, candidates, result
         )
     else:
         from scipy.spatial.distance import cdist
 
+        metric = METRICS[points.metric]
         for place, row in enumerate(rows):
-            result[place] = cdist(
-                others.values[row : row + 1], points.values[candidates[place]], METRICS[points.metric]
-            )[0]
-        result[candidates < 0] = np.inf
+            near = candidates[place]
+            result[place] = cdist(asking.values[row : row + 1], points.values[near], metric)[0]
+            result[place, (near < 0) | (own & (near == row))] = np.inf
     return result
 
 
-def _parts(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
+def parts_of(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
+    """Take a CSR matrix apart, for compiled loops."""
     return matrix.indptr, matrix.indices, matrix.data
 
 
-def _ranked(
-    points: Points, others: Points, rows: Array, candidates: Array, n_neighbors: int
+def ranked(
+    points: Points, asking: Points, rows: Array, candidates: Array, n_neighbors: int
 ) -> tuple[Array, Array]:
-    """Pick the best candidates by (distance, index)."""
-    measures = _measure(points, others, rows, candidates)
+    """Pick the best candidates by (distance, index); the row itself and -1 never count."""
+    measures = measure(points, asking, rows, candidates)
     order = np.lexsort((candidates, measures), axis=1)[:, :n_neighbors]
-    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(measures, order, axis=1)
+    measures = np.take_along_axis(measures, order, axis=1)
+    return np.where(np.isfinite(measures), np.take_along_axis(candidates, order, axis=1), -1), measures
 
 
-def _one_by_one(points: Points, others: Points, n_neighbors: int) -> Found:
-    """Look at all points, without preparing anything."""
-    yield slice(0, len(others)), *_look_at_all(points, others, np.arange(len(others)), n_neighbors)
-
-
-def _look_at_all(points: Points, others: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
-    """Look at all points; what is found is measured again, for two loops may round differently."""
-    listed = min(len(points), n_neighbors + 4)
-    best = np.full((len(rows), listed), np.inf)
-    columns = np.full((len(rows), listed), -1, dtype=np.int64)
-    kernels.nearest_of_others(
-        others.values, others.factors, points.values, points.factors, rows, best, columns
-    )
-    return _ranked(points, others, rows, columns, n_neighbors)
-
-
-def _by_tree(points: Points, others: Points, n_neighbors: int) -> Found:
+def by_tree(points: Points, asking: Points, n_neighbors: int) -> Found:
     """Ask a k-d tree, for more until the last candidate lies beyond the last neighbour: no tie is missed."""
     from scipy.spatial import cKDTree
 
@@ -216,7 +106,7 @@ def _by_tree(points: Points, others: Points, n_neighbors: int) -> Found:
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
-        scaled = others.values[start:stop] * others.factors[start:stop, None]
+        scaled = asking.values[start:stop] * asking.factors[start:stop, None]
         near = np.empty((stop - start, n_neighbors), dtype=np.int64)
         measures = np.empty((stop - start, n_neighbors))
         asked, open_rows = n_neighbors + 3, np.arange(stop - start)
@@ -224,108 +114,146 @@ def _by_tree(points: Points, others: Points, n_neighbors: int) -> Found:
             asked = min(asked, len(points))
             reach, candidates = tree.query(scaled[open_rows], k=np.arange(1, asked + 1), p=norm)
             candidates = np.where(candidates < len(points), candidates, -1).astype(np.int64)
-            near[open_rows], measures[open_rows] = _ranked(
-                points, others, rows[open_rows], candidates, n_neighbors
-            )
+            found = ranked(points, asking, rows[open_rows], candidates, n_neighbors)
+            near[open_rows], measures[open_rows] = found
             last = measures[open_rows, -1]
             last = np.sqrt(last) if points.squared else last
             open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (asked < len(points))]
             asked *= 2
         return slice(start, stop), near, measures
 
-    yield from map_blocks(block, len(others), 1024)
+    yield from map_blocks(block, len(asking), 1024)
 
 
-def _by_products(points: Points, others: Points, n_neighbors: int) -> Found:
-    """Let all float32 inner products propose candidates; see `graphsoft.neighbors` for what is doubtful."""
+def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
+    """Let all float32 inner products propose candidates; where rounding could hide one, look at all points.
+
+    A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
+    nearer than the last neighbour is longer than R = (length of the row) + (distance of the last neighbour).
+    """
     middle = centre(points)
-    count, depth = points.values.shape
-    tiles, halves = cut_in_tiles(single(points, middle))
-    listed = min(count, 2 * n_neighbors + 4)
+    own, (count, depth) = asking is points, points.values.shape
+    tiles, halves = _tiles(points, middle)
+    others = count - own
+    listed = min(others, 2 * n_neighbors + 4)
     slack = (depth + 8) * 2.0**-24
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
-        part = Points(others.values[start:stop], others.metric, others.factors[start:stop])
-        with np.errstate(over="ignore"):
-            rounded = single(part, middle)
-        padded = rounded[np.minimum(np.arange(-(-len(rounded) // 4) * 4), len(rounded) - 1)]
+        rounded = _rounded(asking, start, stop, middle)
+        padded = np.minimum(np.arange(-(-len(rows) // 4) * 4), len(rows) - 1)
         best = np.full((len(padded), listed), np.inf, dtype=np.float32)
         columns = np.full((len(padded), listed), -1, dtype=np.int64)
-        nobody = np.full(len(padded), -1)
-        kernels.nearest_by_products(padded, nobody, tiles, halves, best, columns)
-        near, measures = _ranked(points, others, rows, columns[: len(part)], n_neighbors)
-        if listed < count:
+        numbers = rows[padded] if own else np.full(len(padded), -1)
+        kernels.nearest_by_products(rounded[padded], numbers, tiles, halves, best, columns)
+        near, measures = ranked(points, asking, rows, columns[: len(rows)], n_neighbors)
+        if listed < others:
             squares = np.square(rounded, dtype=np.float64).sum(axis=1)
             last = measures[:, -1]
             reach = np.square(np.sqrt(squares) + np.sqrt(last))
-            doubtful = 2.0 * best[: len(part), -1] + squares <= last + 2.0 * slack * reach
+            doubtful = 2.0 * best[: len(rows), -1] + squares <= last + 2.0 * slack * reach
             places = np.flatnonzero(doubtful | ~np.isfinite(last))
-            near[places], measures[places] = _look_at_all(points, others, rows[places], n_neighbors)
+            near[places], measures[places] = look_at_all(points, asking, rows[places], n_neighbors)
         return slice(start, stop), near, measures
 
-    size = 4 * block_size(4.0 * count * (depth + 64), 256)
-    yield from map_blocks(block, len(others), size)
+    most = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)))
+    yield from map_blocks(block, len(asking), 4 * _block_size(4.0 * count * (depth + 64), most))
 
 
-def _by_words(points: Points, others: Points, n_neighbors: int) -> Found:
+def look_at_all(points: Points, asking: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
+    """Look at all points; what is found is measured again, for two loops may round differently."""
+    own = asking is points
+    listed = min(len(points) - own, n_neighbors + 4)
+    best = np.full((len(rows), listed), np.inf)
+    columns = np.full((len(rows), listed), -1, dtype=np.int64)
+    kernels.nearest_of_all(
+        asking.values, asking.factors, points.values, points.factors, own, rows, best, columns
+    )
+    return ranked(points, asking, rows, columns, n_neighbors)
+
+
+def centre(points: Points) -> Array:
+    """Find where a usual multiplied row lies, or 0 where rows must not be moved."""
+    values = points.values
+    if points.metric not in NORMS:
+        return np.zeros(values.shape[1])
+    some, result = slice(None, None, max(1, len(values) // 1000)), np.empty(values.shape[1])
+    for start, stop in blocks(len(result), ELEMENTS_PER_BLOCK // 2000):  # `some` are up to 2000
+        result[start:stop] = np.median(values[some, start:stop] * points.factors[some, None], axis=0)
+    return result
+
+
+def single(points: Points, middle: Array) -> Array:
+    """Round multiplied rows to float32, moved so that `middle` lies at 0."""
+    result = room(points.values, points.values.shape, np.float32)
+    for start, stop in row_blocks(points.values):
+        result[start:stop] = _rounded(points, start, stop, middle)
+    return result
+
+
+def _rounded(points: Points, start: int, stop: int, middle: Array) -> Array:
+    with np.errstate(over="ignore"):  # points that ask may lie beyond float32, and find all infinitely far
+        moved = points.values[start:stop] * points.factors[start:stop, None]
+        moved -= middle
+        return np.asarray(moved.astype(np.float32))
+
+
+def _tiles(points: Points, middle: Array) -> tuple[Array, Array]:
+    """Cut the points into tiles of columns; also half their squared lengths, infinite past the last point."""
+    count, depth = points.values.shape
+    number = -(-count // TILE)
+    tiles = room(points.values, (number, depth, TILE), np.float32)
+    halves = np.full((number, TILE), np.inf, dtype=np.float32)
+    for place in range(number):
+        part = _rounded(points, place * TILE, min(count, (place + 1) * TILE), middle)
+        tiles[place, :, : len(part)], tiles[place, :, len(part) :] = part.T, 0.0
+        halves[place, : len(part)] = np.square(part, dtype=np.float64).sum(axis=1) / 2
+    return tiles, halves
+
+
+def by_words(points: Points, asking: Points, n_neighbors: int) -> Found:
     """Meet all sparse rows through the lists of rows that hold each column."""
-    scaled, asking = points.multiplied(), others.multiplied()
+    own, scaled = asking is points, points.multiplied()
     words = scaled.tocsc()
     halves = np.asarray(scaled.power(2).sum(axis=1)).ravel() / 2
-    count = len(points)
-    listed = min(count, 2 * n_neighbors + 4)
-    # the kernel leaves out the row with the number of the one that asks: these have numbers of their own
-    shifted = np.concatenate([np.zeros(count, dtype=asking.indptr.dtype), asking.indptr])
-    parts = (shifted, asking.indices, asking.data), (words.indptr, words.indices, words.data)
+    rows_of = scaled if own else asking.multiplied()
+    listed = min(len(points) - own, 2 * n_neighbors + 4)
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         best = np.full((stop - start, listed), np.inf)
         columns = np.full((stop - start, listed), -1, dtype=np.int64)
         directions = points.metric in DIRECTIONS
-        kernels.nearest_sparse(*parts, halves, count + start, directions, best, columns)
-        return slice(start, stop), *_ranked(points, others, np.arange(start, stop), columns, n_neighbors)
+        kernels.nearest_sparse(
+            parts_of(rows_of), parts_of(words), halves, start, own, directions, best, columns
+        )
+        return slice(start, stop), *ranked(points, asking, np.arange(start, stop), columns, n_neighbors)
 
-    yield from map_blocks(block, len(others), block_size(100 * word_work(points) / count, 256))
+    yield from map_blocks(block, len(asking), _block_size(100 * word_work(points) / len(points), 256))
 
 
-def _by_pairs(points: Points, others: Points, n_neighbors: int) -> Found:
-    """Compute all distances of a block of rows at once."""
+def word_work(points: Points) -> float:
+    """Count the pairs of entries in one column, and n²."""
+    per_word = np.bincount(points.values.indices, minlength=1).astype(np.float64)
+    return float(np.square(per_word).sum()) + len(points) ** 2
+
+
+def by_pairs(points: Points, asking: Points, n_neighbors: int) -> Found:
+    """Compute all distances, of a block of rows to a block of points at once."""
     from scipy.spatial.distance import cdist
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         best = np.full((stop - start, n_neighbors), np.inf)
         columns = np.full((stop - start, n_neighbors), -1, dtype=np.int64)
-        every = cdist(others.values[start:stop], points.values, METRICS[points.metric])
-        kernels.keep_lower(every, np.full(stop - start, -1), best, columns)
+        numbers = np.arange(start, stop) if asking is points else np.full(stop - start, -1)
+        for first, end in row_blocks(points.values):  # cdist makes a copy of them in float64
+            apart = cdist(asking.values[start:stop], points.values[first:end], METRICS[points.metric])
+            kernels.keep_lower(apart, first, numbers, best, columns)
         return slice(start, stop), columns, best
 
-    size = block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
-    yield from map_blocks(block, len(others), size)
+    size = _block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
+    yield from map_blocks(block, len(asking), size)
 
 
-def _by_walk(points: Points, others: Points, n_neighbors: int, paths: Paths) -> Found:
-    """Walk along the graph of the points, from the nearest entries."""
-    heads = paths.entries[points.factors[paths.entries] > 0]
-    some = min(ENTRIES, len(heads))
-    starts = np.full((len(others), some), -1, dtype=np.int64)
-    for rows, near, _ in (_by_words if points.sparse else _by_products)(points.take(heads), others, some):
-        starts[rows] = np.where(near >= 0, heads[near], -1)
-    width = min(len(points), BEAM * n_neighbors + BEAM_MORE)
-    nothing, no_rows = (
-        (np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)),
-        np.zeros((0, 0)),
-    )
-    dense = (no_rows, no_rows) if points.sparse else (others.values, points.values)
-    sparse = (_parts(others.values), _parts(points.values)) if points.sparse else (nothing, nothing)
-
-    def block(start: int, stop: int) -> tuple[slice, Array, Array]:
-        best = np.full((stop - start, width), np.inf)
-        columns = np.full((stop - start, width), -1, dtype=np.int64)
-        kernels.walk_to_nearest(
-            points.sparse, dense, sparse, others.factors, points.factors, (paths.indptr, paths.indices),
-            starts[start:stop], start, best, columns,
-        )  # fmt: skip
-        return slice(start, stop), *_ranked(points, others, np.arange(start, stop), columns, n_neighbors)
-
-    yield from map_blocks(block, len(others), 512)
+def _block_size(work: float, most: int) -> int:
+    """Count the rows of a block, if one costs as much as `work` multiplications of a product."""
+    return int(np.clip(BLOCK_WORK // work, 1, most))

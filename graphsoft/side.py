@@ -126,7 +126,8 @@ def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequ
 
 
 def _matrix(pairs: Array, count: int) -> sp.csr_array:
-    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
+    narrow = np.int32 if max(count, 2 * len(pairs)) <= np.iinfo(np.int32).max else np.int64
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).astype(narrow).T
     matrix = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)).tocsr()
     matrix.data[:] = 1.0  # a pair may be given twice
     return matrix

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> sp.csr_array:
-    """Check a SciPy sparse matrix or array of any format and copy it into float64 CSR.
+    """Check a SciPy sparse matrix or array of any format and bring it into float64 CSR.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
     Returns
     -------
     csr_array of shape (n, d)
-        New float64 buffers; int32 indices where they fit.
+        Float64 values; int32 indices where they fit. Buffers that need no change are the caller's, and not
+        to be written to.
 
     Examples
     --------
@@ -57,7 +58,11 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
     wide = max(shape[0], shape[1], len(indices)) > np.iinfo(np.int32).max
     kind = np.int64 if wide else np.int32
     result = sp.csr_array(
-        (_checked_values(values, indptr, indices, argument), indices.astype(kind), indptr.astype(kind)),
+        (
+            _checked_values(values, indptr, indices, argument),
+            indices.astype(kind, copy=False),
+            indptr.astype(kind, copy=False),
+        ),
         shape=shape,
     )
     if not ordered:
@@ -69,10 +74,16 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
 
 
 def canonical(matrix: sp.csr_array) -> sp.csr_array:
-    """Sort the columns of each row, sum repeated entries and drop zeros, in place, for checked indices."""
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
+    """Sort the columns of each row, sum repeated entries and drop zeros, of a matrix with checked indices.
+
+    It is not changed, and comes back itself if all is so already.
+    """
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    result = matrix.copy()
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
 
 
 def _malformed(argument: str, problem: str) -> InputError:
@@ -97,7 +108,7 @@ def _checked_shape(matrix: Any, argument: str) -> tuple[int, int]:
 
 
 def _checked_values(values: Array, indptr: Array, indices: Array, argument: str) -> Array:
-    """Copy the stored values into float64, refusing all but finite real numbers."""
+    """Bring the stored values into float64, refusing all but finite real numbers."""
     values = np.asarray(values)
     if values.dtype.kind == "O":
         refuse_no_numbers(values, argument)
@@ -107,14 +118,13 @@ def _checked_values(values: Array, indptr: Array, indices: Array, argument: str)
         )
     try:
         with np.errstate(over="ignore"):
-            result: Array = np.array(values, dtype=np.float64, order="C")
+            result: Array = np.ascontiguousarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
         raise InputError(
             argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
         ) from error
-    finite = np.isfinite(result)
-    if not finite.all():
-        bad = np.flatnonzero(~finite)
+    if not np.isfinite(result).all():
+        bad = np.flatnonzero(~np.isfinite(result))
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         place = f"({row}, {indices[bad[0]]})"
         raise InputError(

@@ -71,10 +71,12 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
         back = np.argsort(np.argsort(indices, axis=1, kind="stable"), axis=1, kind="stable")
         return np.where(present, np.take_along_axis(shared, back, axis=1), 0.0)
     around = Surroundings.of(indices, distances)
-    rows, ranks = np.nonzero(present)
-    apart, others = distances[rows, ranks], indices[rows, ranks]
-    ends = around.scales[rows], around.scales[others]
-    result[rows, ranks] = _falling(apart, *ends, around.typical, weights)
+    for start, stop in blocks(len(indices), max(1, ELEMENTS_PER_BLOCK // (8 * indices.shape[1] + 1))):
+        rows, ranks = np.nonzero(present[start:stop])
+        rows += start
+        apart, others = distances[rows, ranks], indices[rows, ranks]
+        ends = around.scales[rows], around.scales[others]
+        result[rows, ranks] = _falling(apart, *ends, around.typical, weights)
     return result
 
 

@@ -292,6 +292,7 @@ def test_seeds_reach_pynndescent(monkeypatch):
         return np.tile(np.arange(listed), (len(data), 1))
 
     monkeypatch.setattr(neighbors, "PRODUCT_WORK", 0)
+    monkeypatch.setattr(neighbors, "RETURN_WORK", 0)
     monkeypatch.setattr(neighbors, "_descend", descend)
     points = np.random.default_rng(0).normal(size=(60, 12))
     generator = np.random.default_rng(5)

@@ -14,7 +14,8 @@ import graphsoft
 from graphsoft import bipartite_graph, metrics
 from graphsoft.errors import InputError
 from graphsoft.methods import Relation
-from graphsoft.methods.relation import _dense_sweep, assess
+from graphsoft.methods.relation import _dense_sweep
+from graphsoft.methods.sweeps import assess
 
 
 @st.composite

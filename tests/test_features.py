@@ -115,7 +115,7 @@ def test_bad_features_are_named(data, words):
 
 
 def test_far_nan_is_found_in_blocks(monkeypatch):
-    monkeypatch.setattr("graphsoft.checks.ELEMENTS_PER_BLOCK", 8)
+    monkeypatch.setattr("graphsoft.parallel.ELEMENTS_PER_BLOCK", 8)
     X = np.ones((20, 4))
     X[13, 2] = X[17, 0] = np.nan
     raises("2 entries.*row 13, column 2", X)

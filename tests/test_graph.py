@@ -110,7 +110,14 @@ def test_caller_keeps_its_buffers():
         for part in ("data", "indices", "indptr"):
             if isinstance(getattr(data, part, None), np.ndarray):
                 assert getattr(data, part).flags.writeable == (name != "read-only")
-                assert not np.shares_memory(getattr(graph.adjacency, part), getattr(data, part))
+                assert not getattr(graph.adjacency, part).flags.writeable
+
+
+def test_only_a_matrix_that_needs_no_change_is_not_copied():
+    for name, data in containers(weighted()):
+        if getattr(data, "format", "") == "csr":
+            shared = np.shares_memory(as_graph(data).adjacency.data, data.data)
+            assert shared == (name in ("csr_array", "csr_matrix", "int64 indices", "read-only")), name
 
 
 def test_graph_is_small_and_frozen():

@@ -17,7 +17,8 @@ from test_newcomers import LEVELS, close, fitted, halves, same
 
 import graphsoft
 from graphsoft import GraphsoftWarning, InputError
-from graphsoft.methods.relation import assess, refit_rows
+from graphsoft.methods.relation import refit_rows
+from graphsoft.methods.sweeps import assess
 from graphsoft.weights import WEIGHTS
 
 

@@ -1,5 +1,6 @@
 """Importing is quick and light, and the compile cache is never in the way."""
 
+import ast
 import os
 import shutil
 import statistics
@@ -12,6 +13,9 @@ import pytest
 import graphsoft
 
 HEAVY = ["numba", "sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy", "numpy"]
+UNNEEDED = ["sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy.optimize", "scipy.stats"]
+# weights of a graph are float64 as it was given, and float32 where it is worked on: these meet both
+BOTH_WEIGHTS = {"contract", "reorder", "row_sums"}
 PACKAGE = Path(graphsoft.__file__).parent
 MATCH = """if True:
     import numpy as np
@@ -25,6 +29,42 @@ WHOLE_RUN = """if True:
     graph = [[0, 2, 1, 0], [2, 0, 0, 0], [1, 0, 0, 3], [0, 0, 3, 0]]
     h = graphsoft.hierarchy(graph, [2, 1], affinity="precomputed")
     print(graphsoft.__file__, *h[0].labels)
+"""
+
+# loops of the package that this process compiled, and those compiled for several types of input
+COUNTED = """if True:
+    import gc
+    from numba.core.dispatcher import Dispatcher
+    loops = [each for each in gc.get_objects() if isinstance(each, Dispatcher)
+             and each.py_func.__module__.startswith("graphsoft")]
+    print(len([each for each in loops if each.signatures]))
+    print(sum(sum(each.stats.cache_misses.values()) for each in loops))
+    print({each.py_func.__name__: len(each.signatures) for each in loops if len(each.signatures) > 1})
+"""
+POINTS = """if True:
+    import numpy as np
+    import graphsoft
+    X = np.random.default_rng(0).normal(size=(300, 10))
+    h = graphsoft.hierarchy(X, [20, 5])
+"""
+KINDS = """if True:
+    import networkx as nx
+    import scipy.sparse as sp
+    W = sp.csr_matrix(h.graph.adjacency)
+    graphsoft.hierarchy(W, [20, 5])
+    graphsoft.hierarchy(W.astype(np.float32), [20, 5])
+    W.indices, W.indptr = W.indices.astype(np.int64), W.indptr.astype(np.int64)
+    graphsoft.hierarchy(W, [20, 5])
+    graphsoft.hierarchy(W.toarray(), [20, 5], affinity="precomputed")
+    graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4])
+    graphsoft.hierarchy(X, [20, 5], polish=False)
+    graphsoft.hierarchy(X, [20, 5], weights="jaccard")
+    graphsoft.hierarchy(X, [20, 5], metric="cosine")
+    graphsoft.hierarchy(np.vstack([X, X[:9]]), [20, 5])
+    graphsoft.hierarchy(X, [20, 5], known={0: "a", 1: "b", 2: "a"})
+    graphsoft.hierarchy(X, [20, 5], must_link=[(0, 1)], cannot_link=[(1, 2)])
+    graphsoft.hierarchy(X[::2], [20, 5])
+    graphsoft.hierarchy(np.asfortranarray(X), [20, 5])
 """
 
 
@@ -84,6 +124,27 @@ def test_kernels_are_cached(elsewhere, tmp_path):
     cache = str(tmp_path / "cache")
     assert cache_hits(elsewhere, NUMBA_CACHE_DIR=cache) == 0
     assert cache_hits(elsewhere, NUMBA_CACHE_DIR=cache) == 1
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    cache = str(tmp_path / "cache")
+    used, compiled, _ = run(POINTS + COUNTED, NUMBA_CACHE_DIR=cache).split("\n", 2)
+    assert int(compiled) >= int(used) > 5
+    used, compiled, _ = run(POINTS + COUNTED, NUMBA_CACHE_DIR=cache).split("\n", 2)
+    assert int(used) > 5
+    assert compiled == "0"
+
+
+def test_loops_are_compiled_for_one_type_of_input():
+    *_, several = run(POINTS + KINDS + COUNTED).split("\n", 2)
+    several = ast.literal_eval(several)
+    assert set(several) <= BOTH_WEIGHTS
+    assert set(several.values()) <= {2}
+
+
+def test_a_call_on_few_points_pulls_in_only_what_it_needs():
+    code = f"import sys; print([name for name in {UNNEEDED} if name in sys.modules])"
+    assert run(f"{POINTS}\n{code}").strip() == "[]"
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "garbage"])

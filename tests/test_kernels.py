@@ -39,19 +39,21 @@ def floor_of(W):
     return 1e-3 / W.sum() if W.any() else 1.0
 
 
-def run_gains(W, S, spread, cut):
-    ptr, clusters, shares = sparse(S)
-    d, parts, likelihood = W.sum(axis=1), [], np.full(len(W), np.nan)
-    indptr, indices, weights = sparse(W)
-    for start, stop in pieces(len(W), cut):
-        room = factorize.reach(indptr, indices, ptr, start, stop, S.shape[1])
-        out = np.zeros(stop - start + 1, np.int64), np.empty(room, np.int32), np.empty(room)
-        filled = factorize.gains(
-            indptr, indices, weights, naive.inverse(d), ptr, clusters, shares, naive.inverse(d @ S),
-            floor_of(W), spread, start, stop, *out, likelihood[start:stop],
+def single_of(S):
+    return np.where((S > 0).sum(axis=1) == 1, S.argmax(axis=1), -1).astype(np.int32)
+
+
+def run_gains(W, S, cut, nodes=None):
+    d, nodes = W.sum(axis=1), np.arange(len(W)) if nodes is None else np.array(nodes, int)
+    parts, likelihood = [], np.full(len(nodes), np.nan)
+    for start, stop in pieces(len(nodes), cut):
+        ptr = np.zeros(stop - start + 1, np.int64)
+        found = factorize.gains(
+            *sparse(W), d, nodes, *sparse(S), single_of(S), naive.inverse(d @ S), floor_of(W), start, stop,
+            ptr, likelihood[start:stop],
         )  # fmt: skip
-        assert filled == out[0][-1] <= room
-        parts.append((out[0], out[1][:filled], out[2][:filled]))
+        assert len(found[0]) == len(found[1]) == ptr[-1]
+        parts.append((ptr, *found))
     return rows(parts, S.shape[1]), likelihood
 
 
@@ -62,8 +64,9 @@ def run_reweight(S, gain, seed, least, cut):
         room = gain.indptr[stop] - gain.indptr[start]
         out = np.zeros(stop - start + 1, np.int64), np.empty(room, np.int32), np.empty(room)
         filled = factorize.reweight(
-            ptr, shares, gain.indptr, gain.indices, gain.data, seed, least, start, stop, *out
-        )
+            ptr[start : stop + 1], shares, gain.indptr[start : stop + 1], gain.indices, gain.data, seed,
+            least, *out,
+        )  # fmt: skip
         parts.append((out[0], out[1][:filled], out[2][:filled]))
     return rows(parts, S.shape[1])
 
@@ -73,24 +76,29 @@ def touched(W, S):
     return (S > 0) | ((W > 0).astype(int) @ (S > 0).astype(int) > 0)
 
 
-@given(factored_graphs(), st.booleans(), cuts)
-def test_gains(example, spread, cut):
+@given(factored_graphs(), cuts, st.data())
+def test_gains(example, cut, data):
     W, S = example
-    found, likelihood = run_gains(W, S, spread, cut)
-    whole, once = run_gains(W, S, spread, [])
+    found, likelihood = run_gains(W, S, cut)
+    whole, once = run_gains(W, S, [])
     assert found.data.tobytes() == whole.data.tobytes()
     assert found.indices.tolist() == whole.indices.tolist()
     assert likelihood.tobytes() == once.tobytes()
 
     stored = np.zeros(S.shape, int)
     np.add.at(stored, found.tocoo().coords, 1)
-    assert (stored == (touched(W, S) if spread else S > 0)).all()
+    assert (stored == touched(W, S)).all()
     expected = np.where(stored, naive.gains(W, S, floor_of(W)), 0)
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-10, atol=0)
     # the clusters that a node holds come first, in their order
     for i, held in enumerate(S):
         own = np.flatnonzero(held)
         assert found.indices[found.indptr[i] :][: len(own)].tolist() == own.tolist()
+    # of some nodes, the same bits
+    some = data.draw(st.lists(st.integers(0, len(W) - 1), min_size=1, unique=True))
+    part, theirs = run_gains(W, S, cut, some)
+    assert part.data.tobytes() == found[some].data.tobytes()
+    assert theirs.tobytes() == likelihood[some].tobytes()
 
     d = W.sum(axis=1)
     of_degrees = 2 * sum(value * np.log(value) for value in d if value > 0)
@@ -99,23 +107,33 @@ def test_gains(example, spread, cut):
     assert likelihood.sum() + of_degrees == pytest.approx(expected, abs=1e-9 * (scale + abs(of_degrees)))
 
 
-@given(factored_graphs())
-def test_reach_is_enough_and_not_much_more(example):
+@given(factored_graphs(), st.sampled_from([0.0, 1e-4, 0.2, 0.9]), cuts, st.data())
+def test_sweep(example, least, cut, data):
     W, S = example
-    n, m = S.shape
-    ptr, (indptr, indices, _) = sparse(S)[0], sparse(W)
-    for i in range(n):
-        bound = factorize.reach(indptr, indices, ptr, i, i + 1, m)
-        assert touched(W, S)[i].sum() <= bound <= m
-    assert factorize.reach(indptr, indices, ptr, 0, n, m) == sum(
-        factorize.reach(indptr, indices, ptr, i, i + 1, m) for i in range(n)
-    )
+    d, (ptr, clusters, shares) = W.sum(axis=1), sparse(S)
+    nodes = np.array(data.draw(st.lists(st.integers(0, len(W) - 1), unique=True)), int)
+
+    def run(cut):
+        stepped = shares.copy()
+        for start, stop in pieces(len(nodes), cut):
+            factorize.sweep(
+                *sparse(W), d, nodes, ptr, clusters, shares, single_of(S), naive.inverse(d @ S), floor_of(W),
+                least, start, stop, stepped,
+            )  # fmt: skip
+        return stepped
+
+    stepped = run(cut)
+    assert stepped.tobytes() == run([]).tobytes()
+    expected = S.copy()
+    expected[nodes] = naive.reweight(S, naive.gains(W, S, floor_of(W)) * (S > 0), 0.0, least)[nodes]
+    found = sp.csr_array((stepped, clusters, ptr), S.shape).toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @given(factored_graphs(), st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 1e-4, 0.2, 1.0]), cuts)
 def test_reweight(example, seed, least, cut):
     W, S = example
-    gain, _ = run_gains(W, S, True, [])
+    gain, _ = run_gains(W, S, [])
     found = run_reweight(S, gain, seed, least, cut)
     whole = run_reweight(S, gain, seed, least, [])
     assert found.data.tobytes() == whole.data.tobytes()
@@ -143,14 +161,14 @@ def test_dense_sweep(example, cut):
     assert stepped.tobytes() == whole.tobytes()
     assert likelihood.tobytes() == once.tobytes()
     np.testing.assert_allclose(stepped, naive.dense_sweep(W, S, floor_of(W)), rtol=1e-10, atol=1e-300)
-    np.testing.assert_allclose(likelihood, run_gains(W, S, False, [])[1], rtol=1e-10)
+    np.testing.assert_allclose(likelihood, run_gains(W, S, [])[1], rtol=1e-10)
 
 
-@given(factored_graphs(clusters=4), st.data(), st.booleans(), cuts)
-def test_lift_gains(example, data, spread, cut):
+@given(factored_graphs(clusters=4), st.data(), cuts)
+def test_lift_gains(example, data, cut):
     W, S = example
     P = data.draw(memberships(S.shape[1], data.draw(st.integers(1, 3))))
-    candidates, upper = run_gains(W, S, spread, [])[0], run_gains(W, S @ P, spread, [])[0]
+    candidates, upper = run_gains(W, S, [])[0], run_gains(W, S @ P, [])[0]
     parent = sparse(P)
 
     def run(cut):
@@ -206,9 +224,15 @@ def test_contract(W, data, cut):
     def run(cut):
         parts = []
         for start, stop in pieces(groups, cut):
-            out = np.zeros(stop - start + 1, np.int64), np.empty(n * n, np.int64), np.empty(n * n)
-            filled = contraction.contract(*sparse(W), member_ptr, members, group, groups, start, stop, *out)
-            parts.append((out[0], out[1][:filled], out[2][:filled]))
+            at = data.draw(st.integers(0, 3))
+            counts, indices = np.full(groups, -7), np.full(n * n + 3, -7)
+            weights = np.full(n * n + 3, np.nan)
+            end = contraction.contract(
+                *sparse(W), member_ptr, members, group, n * n, start, stop, at, counts, indices, weights
+            )
+            ptr = np.append(0, np.cumsum(counts[start:stop]))
+            assert end == at + ptr[-1]
+            parts.append((ptr, indices[at:end], weights[at:end]))
         return rows(parts, groups)
 
     found, whole = run(cut), run([])

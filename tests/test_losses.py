@@ -14,7 +14,8 @@ import graphsoft
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, losses
 from graphsoft.methods.losses import first_factor, loss_of, refined
-from graphsoft.methods.relation import assess, by_likelihood
+from graphsoft.methods.relation import by_likelihood
+from graphsoft.methods.sweeps import assess
 
 betas = st.sampled_from([0.1, 0.5, 0.9, 1.0, 1.2, 1.5, 2.0])
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft import neighbors
+from graphsoft import neighbors, search
 from graphsoft.graph import knn_graph
 from graphsoft.neighbors import METRICS, nearest_neighbors
 from graphsoft.parallel import thread_count
@@ -23,8 +23,13 @@ def cloud(n, d, seed=0):
 
 
 def run(way, points, k):
-    rows, near, measures = zip(*getattr(neighbors, way)(points, k), strict=True)
-    assert np.array_equal(np.concatenate(rows), np.arange(len(points)))
+    pieces = (
+        neighbors._by_descent(points, k) if way == "by_descent" else getattr(search, way)(points, points, k)
+    )
+    rows, near, measures = zip(*pieces, strict=True)
+    assert np.array_equal(
+        np.concatenate([np.arange(len(points))[each] for each in rows]), np.arange(len(points))
+    )
     return np.concatenate(near), np.concatenate(measures)
 
 
@@ -42,11 +47,11 @@ def test_lists_equal_the_naive_ones(metric, d, dtype):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("way", ["_by_tree", "_by_products", "_by_words"])
+@pytest.mark.parametrize("way", ["by_tree", "by_products", "by_words"])
 def test_every_exact_way_finds_the_same(way, metric):
     X = cloud(700, 6)
-    points = Points.of(sp.csr_array(X) if way == "_by_words" else X, metric)
-    expected, _ = run("_by_tree", Points.of(X, metric), 7)
+    points = Points.of(sp.csr_array(X) if way == "by_words" else X, metric)
+    expected, _ = run("by_tree", Points.of(X, metric), 7)
     found, _ = run(way, points, 7)
     assert np.array_equal(found, expected)
 
@@ -54,12 +59,12 @@ def test_every_exact_way_finds_the_same(way, metric):
 @pytest.mark.parametrize(
     ("way", "metric"),
     [
-        ("_by_products", "euclidean"),
-        ("_by_tree", "euclidean"),
-        ("_by_tree", "manhattan"),
-        ("_by_tree", "chebyshev"),
-        ("_by_pairs", "manhattan"),
-        ("_by_pairs", "chebyshev"),
+        ("by_products", "euclidean"),
+        ("by_tree", "euclidean"),
+        ("by_tree", "manhattan"),
+        ("by_tree", "chebyshev"),
+        ("by_pairs", "manhattan"),
+        ("by_pairs", "chebyshev"),
     ],
 )
 def test_ties_go_to_the_lower_index(way, metric):
@@ -69,7 +74,7 @@ def test_ties_go_to_the_lower_index(way, metric):
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("way", ["_by_tree", "_by_products"])
+@pytest.mark.parametrize("way", ["by_tree", "by_products"])
 def test_blobs_far_apart_keep_their_neighbours(way):
     X = cloud(300, 5)
     X[::3] += 1e9
@@ -167,18 +172,18 @@ def test_progress_reaches_the_end():
 
 def test_borders(monkeypatch):
     def way(X, metric="euclidean"):
-        return neighbors._searcher(Points.of(X, metric), 10).__name__
+        return neighbors._way_within(Points.of(X, metric), 10).__name__
 
     X = cloud(200, 20)
-    assert way(X[:, :3]) == "_by_tree"
-    assert way(X[:20, :3]) == "_by_products"
-    assert way(X) == "_by_products"
-    assert way(X, "canberra") == "_by_pairs"
-    assert way(sp.csr_array(X)) == "_by_words"
+    assert way(X[:, :3]) == "by_tree"
+    assert way(X[:20, :3]) == "by_products"
+    assert way(X) == "by_products"
+    assert way(X, "canberra") == "by_pairs"
+    assert way(sp.csr_array(X)) == "by_words"
     for border in ("PRODUCT_WORK", "PAIR_WORK", "WORD_WORK"):
         monkeypatch.setattr(neighbors, border, 0)
     assert way(X) == way(X, "canberra") == way(sp.csr_array(X)) == "_by_descent"
-    assert way(X[:, :3]) == "_by_tree"
+    assert way(X[:, :3]) == "by_tree"
 
 
 def texts(n, seed=0):
@@ -192,10 +197,10 @@ def texts(n, seed=0):
 
 def bits():
     digest = hashlib.sha256()
-    for way in ("_by_products", "_by_descent"):
+    for way in ("by_products", "by_descent"):
         for part in run(way, Points.of(cloud(1500, 12).astype(np.float32)), 10):
             digest.update(part.tobytes())
-    for way in ("_by_words", "_by_descent"):
+    for way in ("by_words", "by_descent"):
         for part in run(way, Points.of(texts(600), "cosine"), 10):
             digest.update(part.tobytes())
     return digest.hexdigest()
@@ -246,5 +251,6 @@ def test_gaps_in_the_candidates_are_filled(monkeypatch):
     candidates[:30, :6] = expected[:30, [0, 1, 2, 3, 3, 0]]  # repeated, and with gaps
     candidates[30:, :2] = np.arange(30, 60)[:, None]  # nothing but the row itself
     monkeypatch.setattr(neighbors, "PRODUCT_WORK", 0)
+    monkeypatch.setattr(neighbors, "RETURN_WORK", 0)
     monkeypatch.setattr(neighbors, "_descend", lambda data, metric, listed, seed: candidates)
     assert np.array_equal(nearest_neighbors(Points.of(X), 4)[0], expected)

@@ -13,7 +13,7 @@ from strategies import factored_graphs, small
 from test_neighbors import recall, texts
 
 import graphsoft
-from graphsoft import GraphsoftWarning, InputError, search
+from graphsoft import GraphsoftWarning, InputError, neighbors, search
 from graphsoft.neighbors import METRICS
 from graphsoft.points import Points
 from graphsoft.weights import WEIGHTS, Surroundings
@@ -308,11 +308,11 @@ def test_walks_find_nearly_all(kind, monkeypatch):
     h = fitted(old, [40], metric=metric)
     place = h._place_of_new
     others = place.points.alongside(new)
-    expected, _ = search.nearest_among(place.points, others, 10, place.paths)
-    monkeypatch.setattr(search, "PRODUCT_REACH", 0)
-    monkeypatch.setattr(search, "WORD_REACH", 0)
-    assert search._searcher(place.points, others, place.paths).__name__ == "_by_walk"
-    found, distances = search.nearest_among(place.points, others, 10, place.paths)
+    expected, _ = neighbors.nearest_among(place.points, others, 10, place.paths)
+    monkeypatch.setattr(neighbors, "PRODUCT_REACH", 0)
+    monkeypatch.setattr(neighbors, "WORD_REACH", 0)
+    assert neighbors._way_between(place.points, others, place.paths).__name__ == "_by_walk"
+    found, distances = neighbors.nearest_among(place.points, others, 10, place.paths)
     assert recall(found, expected) > 0.97
     assert (np.diff(distances, axis=1) >= 0).all()
     assert all(len(set(row)) == 10 for row in found.tolist())
@@ -324,17 +324,17 @@ def test_every_exact_way_finds_the_same():
     points = Points.of(X)
     others = points.alongside(np.round(np.concatenate([Y, Y + 1e6]), 1))
     found = []
-    for way in ("_by_tree", "_by_products", "_one_by_one", "_by_pairs"):
-        parts = list(getattr(search, way)(points, others, 9))
+    for way in ("by_tree", "by_products", "_one_by_one", "by_pairs"):
+        parts = list(getattr(neighbors if way == "_one_by_one" else search, way)(points, others, 9))
         found.append(np.concatenate([near for _, near, _ in parts]))
     sparse = Points.of(sp.csr_array(X))
-    parts = list(search._by_words(sparse, sparse.alongside(sp.csr_array(others.values)), 9))
+    parts = list(search.by_words(sparse, sparse.alongside(sp.csr_array(others.values)), 9))
     found.append(np.concatenate([near for _, near, _ in parts]))
     for each in found[1:]:
         np.testing.assert_array_equal(each, found[0])
 
 
-@pytest.mark.parametrize("way", ["_by_tree", "_by_products", "_one_by_one", "_by_pairs"])
+@pytest.mark.parametrize("way", ["by_tree", "by_products", "_one_by_one", "by_pairs"])
 def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbours(way):
     grid = np.stack(np.meshgrid(*[np.arange(3.0)] * 4), axis=-1).reshape(-1, 4)
     blobs = cloud(300, d=5)
@@ -342,7 +342,7 @@ def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbours(wa
     blobs[1::3, 2] -= 1e7
     for X, Y, k in [(grid, np.repeat(grid[:40] + 0.5, 2, axis=0), 3), (blobs, blobs[::4] + 0.01, 4)]:
         points = Points.of(X)
-        parts = getattr(search, way)(points, points.alongside(Y), k)
+        parts = getattr(neighbors if way == "_one_by_one" else search, way)(points, points.alongside(Y), k)
         found = np.concatenate([near for _, near, _ in parts])
         expected = [[j for _, j in naive.nearest(X, y, k, "euclidean")] for y in Y]
         np.testing.assert_array_equal(found, expected)
@@ -354,10 +354,10 @@ def test_walks_on_few_points_find_all(kind):
     points = Points.of(kind(X))
     others = points.alongside(kind(Y))
     circle = nx.to_scipy_sparse_array(nx.circulant_graph(len(X), [1, 2]), format="csr")
-    paths = search.Paths(circle.indptr, circle.indices, np.arange(0, len(X), 5))
-    found = search._by_walk(points, others, 6, paths)
+    paths = neighbors.Paths(circle.indptr, circle.indices, np.arange(0, len(X), 5))
+    found = neighbors._by_walk(points, others, 6, paths)
     near = np.concatenate([part for _, part, _ in found])
-    np.testing.assert_array_equal(near, search.nearest_among(points, others, 6)[0])
+    np.testing.assert_array_equal(near, neighbors.nearest_among(points, others, 6)[0])
 
 
 def test_what_is_typical_of_huge_distances_is_finite():

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from shapes import cloud_graph, connected, factorized, graph_of, ring_of_cliques, through
 from strategies import factored_graphs, graphs, memberships, small
 
-from graphsoft.coarsening import coarsen
+from graphsoft.coarsening import coarsen, contracted
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, method_named, relation
-from graphsoft.methods.relation import UNEXPLAINED, assess, grouped_beside_strays, polish_level
+from graphsoft.methods import sweeps as sweeps_of_em
+from graphsoft.methods.relation import grouped_beside_strays, polish_level
+from graphsoft.methods.sweeps import UNEXPLAINED, assess
 
 
 def blurred(S):
@@ -85,7 +87,8 @@ def test_tied_rows_are_worth_the_same_on_every_scale(example, data):
         scales = coarsen(graph, count)
         m = data.draw(st.integers(1, 3))
         S = sp.csr_array(data.draw(memberships(count, m)))
-        coarse, fine = scales[-1].graph, S[through(scales, len(graph))]
+        group = through(scales, len(graph))
+        coarse, fine = contracted(graph, group, count) if scales else graph, S[group]
         constant = 2 * sum(sum(d * np.log(d) for d in each.degrees if d > 0) for each in (graph,))
         constant -= 2 * sum(d * np.log(d) for d in coarse.degrees if d > 0)
         scale = 1 + sum(abs(d * np.log(d)) for d in graph.degrees if d > 0) + graph.degrees.sum()
@@ -118,14 +121,42 @@ def test_a_start_has_one_cluster_for_each_node(graph, data):
     assert (np.diff(S.indptr) == 1).all()
 
 
+def swept_one_by_one(graph, S, sweeps, least):
+    """The memberships before each narrow sweep, and after the last."""
+    found = [sp.csr_array(S)]
+    for _ in range(sweeps):
+        shares = sweeps_of_em.swept(graph, found[-1], 1, least, lambda: None)
+        found.append(sp.csr_array((shares, found[-1].indices, found[-1].indptr), shape=S.shape))
+    return found
+
+
 @pytest.mark.parametrize("count", [1, 3, 6, 12])
 def test_likelihood_never_falls_in_sweeps_on_the_support(count):
     graph = graph_of(cloud_graph())
-    method = Relation(rounds=4, sweeps=5)
-    trace = -np.array(factorized(method, graph, count).trace).reshape(method.rounds, method.sweeps + 1)
+    S = factorized(Relation(rounds=1, sweeps=0), graph, count).memberships
+    found = swept_one_by_one(graph, S, 20, relation.LEAST)
+    worth = [assess(graph, each).log_likelihood for each in found]
     # shares below the least are dropped, which costs a little
-    assert max(fall(row[1:], graph) for row in trace) < 1e-4
-    assert trace[-1, -1] >= trace[0, 0]
+    assert fall(worth, graph) < 1e-4
+    assert worth[-1] > worth[0] or count == 1
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 12])
+def test_sweeps_together_are_sweeps_one_by_one(count):
+    graph = graph_of(cloud_graph())
+    S = factorized(Relation(), graph, count).memberships
+    ticks = []
+    together = sweeps_of_em.swept(graph, S, 5, relation.LEAST, lambda: ticks.append(1))
+    assert together.tobytes() == swept_one_by_one(graph, S, 5, relation.LEAST)[-1].data.tobytes()
+    assert len(ticks) == 5
+
+
+def test_the_trace_has_the_likelihood_before_each_widening():
+    graph = graph_of(cloud_graph())
+    found = factorized(Relation(rounds=4, sweeps=5), graph, 6)
+    again = factorized(Relation(rounds=3, sweeps=5), graph, 6)
+    assert found.trace[:3] == again.trace
+    assert -found.trace[3] == pytest.approx(assess(graph, again.memberships).log_likelihood, rel=1e-6)
 
 
 @pytest.mark.parametrize("count", [1, 3, 6, 12])
@@ -140,13 +171,14 @@ def test_likelihood_never_falls_in_dense_sweeps(count):
 def test_likelihood_never_falls_where_every_edge_is_explained(graph, data):
     graph = graph_of(connected(graph.adjacency.toarray()))
     count = data.draw(st.integers(1, len(graph) - 1))
+    S = blurred(data.draw(memberships(len(graph), count)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "LEAST", 0.0)
-        patch.setattr(relation, "UNEXPLAINED", 1e-9)
+        patch.setattr(sweeps_of_em, "UNEXPLAINED", 1e-9)
         dense = factorized(Relation(support="dense", rounds=5), graph, count)
-        adaptive = factorized(Relation(rounds=1, sweeps=9), graph, count)
+        worth = [assess(graph, each).log_likelihood for each in swept_one_by_one(graph, S, 9, 0.0)]
     assert rise(dense.trace, graph) < 1e-12
-    assert rise(adaptive.trace[1:], graph) < 1e-12
+    assert fall(worth, graph) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -207,6 +239,7 @@ def test_pieces_do_not_change_bits():
     whole = run()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "LOAD", 7)
+        patch.setattr(sweeps_of_em, "LOAD", 7)
         assert run() == whole
 
 
@@ -232,12 +265,16 @@ def test_no_rounds_leave_the_graph_itself_untouched():
 # Polishing
 
 
-@given(factored_graphs(clusters=4, weights=small), st.data())
+def groups_of(m, count):
+    """Hard parents: cluster q in group q modulo `count`."""
+    return np.eye(count)[np.arange(m) % count]
+
+
+@given(factored_graphs(clusters=4, weights=small), st.integers(1, 3))
 @settings(max_examples=50)
-def test_a_polishing_step_equals_the_slow_one(example, data):
+def test_a_polishing_step_equals_the_slow_one(example, count):
     W, S = example
-    S = blurred(S)
-    P = data.draw(memberships(S.shape[1], data.draw(st.integers(1, 3))))
+    S, P = blurred(S), groups_of(S.shape[1], count)
     found, trace = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), rounds=1, sweeps=0)
     expected = naive.polish_step(W, S, P, floor_of(W))
     expected[expected <= relation.LEAST_POLISHED] = 0
@@ -246,16 +283,32 @@ def test_a_polishing_step_equals_the_slow_one(example, data):
     assert trace == (pytest.approx(upper, rel=1e-9, abs=1e-9 * (1 + W.sum())),)
 
 
+@given(factored_graphs(clusters=4, weights=small), st.integers(1, 3), st.integers(1, 3))
+@settings(max_examples=50)
+def test_polishing_sweeps_equal_the_slow_ones(example, count, sweeps):
+    W, S = example
+    S, P = blurred(S), groups_of(S.shape[1], count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LEAST_POLISHED", 0.0)
+        found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), 1, sweeps)
+    expected = S
+    for _ in range(sweeps + 1):
+        expected = naive.polish_step(W, expected, P, floor_of(W))
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-7)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_upper_likelihood_never_falls_while_polishing(seed):
     graph = graph_of(cloud_graph(60, seed))
     S = factorized(Relation(), graph, 9).memberships
-    P = np.eye(3)[np.arange(9) % 3]  # bad parents: much to gain
-    P = 0.8 * P + 0.2 / 3
-    polished, trace = polish_level(graph, S, sp.csr_array(P), rounds=1, sweeps=40)
-    assert fall(trace[1:], graph) < 1e-4
-    assert trace[-1] > trace[0]
-    np.testing.assert_allclose(polished.sum(axis=1), 1, rtol=1e-12)
+    P = sp.csr_array(groups_of(9, 3))  # bad groups: much to gain
+    worth = []
+    for sweeps in range(12):
+        polished, _ = polish_level(graph, S, P, rounds=1, sweeps=sweeps)
+        worth.append(assess(graph, (polished @ P).tocsr()).log_likelihood)
+        np.testing.assert_allclose(polished.sum(axis=1), 1, rtol=1e-12)
+    assert fall(worth, graph) < 1e-4
+    assert worth[-1] > assess(graph, (S @ P).tocsr()).log_likelihood
 
 
 def test_polishing_tells_its_progress():

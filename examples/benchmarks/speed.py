@@ -1,20 +1,33 @@
-"""Time graphsoft and the tools a user could take instead, on the same graphs, and print the ratios.
+"""Time graphsoft and the tools a user could take instead, on the same data, and print the ratios.
 
-    python examples/benchmarks/speed.py [--quick] [--graphs small,large] [--limit SECONDS] [--output DIR]
+    python examples/benchmarks/speed.py [--quick] [--sections small,large,soft,linear,startup] [--output DIR]
 
-Two neighbour graphs of points in 8 dimensions around 100 centres, of which each ten are near each other:
-``small`` with 70,000 nodes and a million stored entries, ``large`` with a million nodes and 20 million. Every
-tool gets the graph as a SciPy CSR matrix and is timed from there: whatever it builds for itself counts.
-graphsoft finds soft memberships on levels of 100, 20 and 10 clusters; Leiden finds one flat partition of its
-own size, or is searched until it has 10
-clusters; Paris finds its dendrogram; spectral clustering 100 clusters. The last two rows are graphsoft with
-two levels and with four, from 10,000 clusters: time is to depend little on how many there are.
+All data are points in 8 dimensions around centres. Sections:
 
-Each run is a process of its own, which first clusters a small graph, so that all is imported and compiled.
-Memory is what it comes to hold at most beyond the graph, over the bytes of the graph, which it holds already.
-A tool that takes longer than ``--limit`` is stopped. Machines are noisy: compare the figures of one run only.
+``small``, ``large``
+    Neighbour graphs of 70,000 nodes and a million stored entries, of a million nodes and 20 million; 100
+    centres, of which each ten are near each other. Every tool gets a SciPy CSR matrix and is timed from
+    there: whatever it builds for itself counts. graphsoft finds soft memberships on levels of 100, 20 and 10
+    clusters; Leiden finds one flat partition of its own size, or is searched until it has 10 clusters; Paris
+    finds its dendrogram; spectral clustering 100 clusters. The last rows are graphsoft with two levels and
+    with four, from 10,000 clusters: time is to depend little on how many there are.
+``soft``
+    20,000 points around 200 centres. hdbscan, from points to membership vectors, and the vectors alone once
+    it is fitted; graphsoft from points, and from its neighbour graph. Ratios are to graphsoft's row of the
+    same kind: whole job to whole job, the rest to the rest. fast_hdbscan and evoc give a point one strength
+    in one cluster (evoc in each of its layers) and no vector.
+``linear``
+    Nanoseconds of graphsoft for each stored entry, of graphs of 10^5, 10^6 and 3 * 10^6 nodes.
+``startup``
+    What the first call costs; see ``startup.py`` here.
 
-``--quick`` takes the small graph only, and leaves out spectral clustering.
+Each run is a process of its own, which first works on a small set, so that all is imported and compiled.
+Short ones run three times, and the shortest counts. Memory is what the first run comes to hold at most beyond
+its input. A tool that takes longer than ``--limit`` is stopped. NMI is with the planted groups or centres.
+Machines are noisy: compare the figures of one run only.
+
+``--quick`` takes ``small`` without spectral clustering and the 10,000 clusters, ``soft`` without the vectors
+alone, ``linear`` to 300,000 nodes, and one row of ``startup``.
 """
 
 import argparse
@@ -26,6 +39,7 @@ import time
 from pathlib import Path
 
 import matplotlib as mpl
+import startup
 
 mpl.use("Agg")
 
@@ -33,25 +47,55 @@ LEVELS = [100, 20, 10]
 GROUPS, CENTRES, DIMENSIONS = 10, 100, 8
 # nodes, and neighbours that give about the stored entries wanted
 GRAPHS = {"small": (70_000, 11), "large": (1_000_000, 15)}
+LINEAR, LINEAR_QUICK, LINEAR_NEIGHBORS = (100_000, 1_000_000, 3_000_000), (100_000, 300_000), 15
+SOFT, WARM = (20_000, 200), (2_000, 20)  # points and centres
+LEAST_CLUSTER = 25  # with centres so far apart, hdbscan then finds about as many clusters
 STATUS = Path("/proc/self/status")
-# how many times faster than this tool graphsoft is to be
-WANTED = {"igraph Leiden": 1.0, "Leiden searched to 10": 5.0, "Paris": 10.0, "spectral, 100": 50.0}
+SHORT = 2.0  # seconds; what takes less runs again
+# how many times faster than this tool graphsoft is to be, and with what share of its memory
+WANTED = {
+    "igraph Leiden": 1.0,
+    "Leiden searched to 10": 5.0,
+    "Paris": 10.0,
+    "spectral, 100": 50.0,
+    "hdbscan": 100.0,
+    "hdbscan, vectors alone": 100.0,
+}
+WANTED_MEMORY = 20.0
+WANTED_GROWTH = 1.3
+SLOW = ("spectral, 100", "graphsoft [10000, 1000, 100, 10]", "hdbscan, vectors alone")  # left out by --quick
+
+
+def grouped_points(count):
+    """Draw points around centres, of which each ten are near each other; and the group of each."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    around = 4.0 * rng.normal(size=(GROUPS, DIMENSIONS))
+    centres = np.repeat(around, CENTRES // GROUPS, axis=0) + 1.5 * rng.normal(size=(CENTRES, DIMENSIONS))
+    centre = rng.integers(CENTRES, size=count)
+    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre // (CENTRES // GROUPS)
+
+
+def single_points(count, clusters):
+    """Draw points around centres far apart; and the centre of each."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    centres = 5.0 * rng.normal(size=(clusters, DIMENSIONS))
+    centre = rng.integers(clusters, size=count)
+    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre
 
 
 def make_graph(nodes, neighbors, file):
     """Write a neighbour graph, and for every point the group that its centre is one of."""
     import numpy as np
 
-    from graphsoft.graph import knn_graph
+    from graphsoft import knn_graph
 
-    rng = np.random.default_rng(0)
-    around = 4.0 * rng.normal(size=(GROUPS, DIMENSIONS))
-    centres = np.repeat(around, CENTRES // GROUPS, axis=0) + 1.5 * rng.normal(size=(CENTRES, DIMENSIONS))
-    centre = rng.integers(CENTRES, size=nodes)
-    points = centres[centre] + rng.normal(size=(nodes, DIMENSIONS))
+    points, planted = grouped_points(nodes)
     W = knn_graph(points, neighbors, rng=0).adjacency
-    group = centre // (CENTRES // GROUPS)
-    np.savez(file, data=W.data, indices=W.indices, indptr=W.indptr, planted=group)
+    np.savez(file, data=W.data, indices=W.indices, indptr=W.indptr, planted=planted)
 
 
 def load(file):
@@ -70,7 +114,9 @@ def ours(levels):
     def run(W):
         import graphsoft
 
-        return graphsoft.hierarchy(W, levels=levels, affinity="precomputed")[-1].labels
+        # as many as the nodes of the small graph that each run begins with allow
+        fitting = [count for count in levels if count < W.shape[0]]
+        return graphsoft.hierarchy(W, levels=fitting, affinity="precomputed")[-1].labels
 
     return run
 
@@ -89,6 +135,14 @@ def igraph_network(W):
 def leiden(W):
     network, weights = igraph_network(W)
     return network.community_leiden("modularity", weights=weights, n_iterations=2).membership
+
+
+def leidenalg_partition(W):
+    import leidenalg
+
+    network, weights = igraph_network(W)
+    kind = leidenalg.ModularityVertexPartition
+    return leidenalg.find_partition(network, kind, weights=weights, n_iterations=2, seed=0).membership
 
 
 def leiden_to_k(W, count=10):
@@ -115,9 +169,10 @@ def spectral(W):
     return SpectralClustering(100, affinity="precomputed", random_state=0).fit_predict(W)
 
 
-TOOLS = {
+ON_GRAPHS = {
     "graphsoft": ours(LEVELS),
     "igraph Leiden": leiden,
+    "leidenalg": leidenalg_partition,
     "Leiden searched to 10": leiden_to_k,
     "Paris": paris,
     "spectral, 100": spectral,
@@ -126,38 +181,121 @@ TOOLS = {
 }
 
 
+def as_given(points, clusters):
+    return points, clusters
+
+
+def ours_from_points(given):
+    import graphsoft
+
+    points, clusters = given
+    return graphsoft.hierarchy(points, [clusters])[0].labels
+
+
+def our_graph(points, clusters):
+    import graphsoft
+
+    return graphsoft.knn_graph(points).adjacency, clusters
+
+
+def ours_from_graph(given):
+    import graphsoft
+
+    W, clusters = given
+    return graphsoft.hierarchy(W, [clusters])[0].labels
+
+
+def hdbscan_fitted(points, _=None):
+    import hdbscan
+
+    return hdbscan.HDBSCAN(min_cluster_size=LEAST_CLUSTER, prediction_data=True).fit(points)
+
+
+def hdbscan_vectors(fitted):
+    import hdbscan
+
+    return hdbscan.all_points_membership_vectors(fitted).argmax(axis=1)
+
+
+def fast_hdbscan_labels(given):
+    import fast_hdbscan
+
+    return fast_hdbscan.HDBSCAN(min_cluster_size=LEAST_CLUSTER).fit_predict(given[0])
+
+
+def evoc_labels(given):
+    import evoc
+    import numpy as np
+
+    points, clusters = given
+    found = evoc.EVoC(approx_n_clusters=clusters, random_state=0)
+    return found.fit_predict(points.astype(np.float32))
+
+
+# what is done before the clock starts, what is timed, and the row that a ratio is taken to
+ON_POINTS = {
+    "graphsoft": (as_given, ours_from_points, None),
+    "graphsoft, from its graph": (our_graph, ours_from_graph, None),
+    "hdbscan": (as_given, lambda given: hdbscan_vectors(hdbscan_fitted(*given)), "graphsoft"),
+    "hdbscan, vectors alone": (hdbscan_fitted, hdbscan_vectors, "graphsoft, from its graph"),
+    "fast_hdbscan, one strength": (as_given, fast_hdbscan_labels, "graphsoft"),
+    "evoc, one strength a layer": (as_given, evoc_labels, "graphsoft"),
+}
+
+
 def memory(word):
     """Read from the kernel how many bytes this process holds (VmRSS) or held at most (VmHWM)."""
     return next(1024 * int(line.split()[1]) for line in STATUS.read_text().splitlines() if word in line)
 
 
-def run(tool, file):
-    """Run one tool on the graph in a file: seconds, memory, and how well it finds the centres."""
-    import warnings
-
+def clocked(work, given, planted):
+    """Run, again if that was short: the least seconds, the memory of the first run, how well it clusters."""
     import numpy as np
 
-    from graphsoft import metrics, patterns
-    from graphsoft.graph import as_graph
+    from graphsoft import metrics
+
+    Path("/proc/self/clear_refs").write_text("5")  # forget how much was in use at most
+    before, seconds, extra = memory("VmRSS"), [], 0
+    while len(seconds) < 3 and sum(seconds) < SHORT:
+        began = time.perf_counter()
+        found = work(given)
+        seconds.append(time.perf_counter() - began)
+        extra = extra or max(memory("VmHWM") - before, 1)
+    labels = np.unique(np.asarray(found), return_inverse=True)[1]  # -1 is noise to some
+    clusters = len(np.unique(np.asarray(found)[np.asarray(found) >= 0]))
+    return {
+        "seconds": min(seconds),
+        "extra": extra,
+        "clusters": clusters,
+        "nmi": float(metrics.nmi(planted, labels)),
+    }
+
+
+def run_on_graph(tool, file):
+    """Run one tool on the graph in a file."""
+    from graphsoft import as_graph, patterns
+
+    W, planted = load(file)
+    ON_GRAPHS[tool](type(W)(as_graph(patterns.block_graph(0, blocks=10, size=40)).adjacency.copy()))
+    row = clocked(ON_GRAPHS[tool], W, planted)
+    size = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
+    return row | {"graph": size, "nodes": W.shape[0], "entries": W.nnz}
+
+
+def run_on_points(tool):
+    """Run one tool on the points of the section ``soft``."""
+    ready, work, _ = ON_POINTS[tool]
+    work(ready(single_points(*WARM)[0], WARM[1]))
+    points, planted = single_points(*SOFT)
+    return clocked(work, ready(points, SOFT[1]), planted)
+
+
+def run(where, tool, file):
+    """Run one tool and print what `clocked` found."""
+    import warnings
 
     warnings.simplefilter("ignore")
-    warm = as_graph(patterns.block_graph(0, blocks=10, size=40)).adjacency
-    if tool.startswith("graphsoft"):
-        ours([100, 20, 10])(warm)
-    W, planted = load(file)
-    Path("/proc/self/clear_refs").write_text("5")  # forget how much was in use at most
-    before, began = memory("VmRSS"), time.perf_counter()
-    labels = np.asarray(TOOLS[tool](W))
-    seconds = time.perf_counter() - began
-    return {
-        "seconds": seconds,
-        "extra": max(memory("VmHWM") - before, 0),
-        "graph": W.data.nbytes + W.indices.nbytes + W.indptr.nbytes,
-        "nodes": W.shape[0],
-        "entries": W.nnz,
-        "clusters": int(labels.max()) + 1,
-        "nmi": metrics.nmi(planted, labels),
-    }
+    print(json.dumps(run_on_graph(tool, file) if where == "graph" else run_on_points(tool)))
 
 
 def in_process(limit, *arguments):
@@ -169,85 +307,181 @@ def in_process(limit, *arguments):
         return f"stopped after {limit:.0f} s"
     if done.returncode:
         return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
-    return json.loads(done.stdout) if done.stdout else None
+    return json.loads(done.stdout.splitlines()[-1]) if done.stdout else None
 
 
-def compare(graph, tools, limit, folder):
+def on_graph(nodes, neighbors, tool, limit, folder):
+    """Run one tool on a neighbour graph, which is made if it is not in the folder yet."""
+    file = folder / f"{nodes}-{neighbors}.npz"
+    if not file.exists():
+        failed = in_process(None, "--make", file, "--nodes", nodes, "--neighbors", neighbors)
+        if failed:
+            return failed
+    return in_process(limit, "--run", "graph", "--tool", tool, "--file", file)
+
+
+def compare_on_graph(graph, tools, limit, folder):
     """Print a line for each tool, and how many times longer than graphsoft it took."""
-    nodes, neighbors = GRAPHS[graph]
-    file = folder / f"{graph}.npz"
-    in_process(None, "--make", file, "--nodes", nodes, "--neighbors", neighbors)
     rows, base = {}, None
     for tool in tools:
-        row = in_process(limit, "--run", tool, "--file", file)
+        row = on_graph(*GRAPHS[graph], tool, limit, folder)
         if isinstance(row, str):
             print(f"{tool:34}{row}", flush=True)
             continue
         if not rows:
-            print(f"\n## {graph}: {row['nodes']} nodes, {row['entries']} stored entries\n")
-            print(f"{'':34}{'seconds':>9}{'ratio':>7}{'wanted':>8}{'memory':>8}{'NMI':>7}{'clusters':>10}")
+            print(f"\n## {graph}: {row['nodes']:,} nodes, {row['entries']:,} stored entries\n")
+            print(f"{'':34}{'seconds':>9}{'ratio':>8}{'wanted':>8}{'memory':>8}{'NMI':>7}{'clusters':>10}")
         rows[tool] = row
         base = row["seconds"] if tool == "graphsoft" else base
-        ratio = f"{row['seconds'] / base:7.2f}" if base else " " * 7
+        ratio = f"{row['seconds'] / base:8.2f}" if base else " " * 8
         wanted = f"{WANTED[tool]:8.0f}" if tool in WANTED else " " * 8
-        memory_used = f"{row['extra'] / row['graph']:8.2f}"
-        line = f"{tool:34}{row['seconds']:9.2f}{ratio}{wanted}{memory_used}{row['nmi']:7.3f}"
-        print(f"{line}{row['clusters']:10}", flush=True)
+        used = f"{row['extra'] / row['graph']:8.2f}"
+        print(f"{tool:34}{row['seconds']:9.2f}{ratio}{wanted}{used}{row['nmi']:7.3f}{row['clusters']:10}")
+    print("\nmemory is over the bytes of the graph", flush=True)
     return rows
 
 
+def compare_on_points(tools, limit):
+    """Print a line for each tool, and its seconds and memory over graphsoft's."""
+    print(f"\n## soft: {SOFT[0]:,} points, {SOFT[1]} centres\n")
+    asked = f"{'ratio':>8}{'wanted':>8}"
+    print(f"{'':34}{'seconds':>9}{asked}{'MB':>8}{asked}{'NMI':>7}{'clusters':>10}")
+    rows = {}
+    for tool in tools:
+        row = in_process(limit, "--run", "points", "--tool", tool)
+        if isinstance(row, str):
+            print(f"{tool:34}{row}", flush=True)
+            continue
+        rows[tool] = row
+        base = rows.get(ON_POINTS[tool][2])
+        ratios = [f"{row[key] / base[key]:8.1f}" if base else " " * 8 for key in ("seconds", "extra")]
+        goals = (
+            [f"{goal:8.0f}" for goal in (WANTED[tool], WANTED_MEMORY)] if tool in WANTED else [" " * 8] * 2
+        )
+        print(f"{tool:34}{row['seconds']:9.2f}{ratios[0]}{goals[0]}{row['extra'] / 1e6:8.1f}", end="")
+        print(f"{ratios[1]}{goals[1]}{row['nmi']:7.3f}{row['clusters']:10}", flush=True)
+    return rows
+
+
+def grow(sizes, limit, folder):
+    """Print nanoseconds for each stored entry of rising graphs."""
+    print(f"\n## linear: levels {LEVELS} of graphs of rising size\n")
+    print(f"{'nodes':>12}{'entries':>13}{'seconds':>9}{'ns an entry':>13}{'ratio':>7}{'wanted':>8}{'NMI':>7}")
+    rows = {}
+    for nodes in sizes:
+        row = on_graph(nodes, LINEAR_NEIGHBORS, "graphsoft", limit, folder)
+        if isinstance(row, str):
+            print(f"{nodes:12,}  {row}", flush=True)
+            continue
+        rows[nodes] = row
+        row["each"] = 1e9 * row["seconds"] / row["entries"]
+        ratio = row["each"] / next(iter(rows.values()))["each"]
+        print(f"{nodes:12,}{row['entries']:13,}{row['seconds']:9.2f}{row['each']:13.0f}{ratio:7.2f}", end="")
+        print(f"{WANTED_GROWTH:8.1f}{row['nmi']:7.3f}", flush=True)
+    return rows
+
+
+def draw_bars(axis, rows, title):
+    names = list(rows)[::-1]
+    seconds = [rows[name]["seconds"] for name in names]
+    axis.barh(names, seconds, color=["#336699" if "graphsoft" in name else "#bbbbbb" for name in names])
+    for place, value in enumerate(seconds):
+        axis.text(value, place, f" {value:.2g} s" if value < 10 else f" {value:.0f} s", va="center")
+    axis.set_xscale("log")
+    axis.set_xlim(min(seconds) / 3, 4 * max(seconds))
+    axis.set_title(title)
+    axis.set_xlabel("seconds, log scale")
+
+
+def draw_growth(axis, rows):
+    nodes, each = list(rows), [row["each"] for row in rows.values()]
+    most = WANTED_GROWTH * each[0]
+    axis.plot(nodes, each, "o-", color="#336699")
+    axis.axhline(most, color="#bb5544", linestyle="--")
+    axis.text(nodes[0], most, "wanted: below", color="#bb5544", va="bottom")
+    axis.set_xscale("log")
+    axis.set_ylim(0, 1.3 * max(most, *each))
+    axis.set_title("time grows with the graph")
+    axis.set_xlabel("nodes, log scale")
+    axis.set_ylabel("nanoseconds for each stored entry")
+
+
 def draw(tables, output):
+    """Draw a panel for each section."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(tables), figsize=(6.5 * len(tables), 3.6), squeeze=False)
-    for axis, rows in zip(axes[0], tables.values(), strict=True):
-        names = list(rows)[::-1]
-        seconds = [rows[name]["seconds"] for name in names]
-        axis.barh(names, seconds, color=["#336699" if "graphsoft" in name else "#bbbbbb" for name in names])
-        for place, value in enumerate(seconds):
-            axis.text(value, place, f" {value:.1f} s", va="center")
-        axis.set_xscale("log")
-        axis.set_xlim(right=3 * max(seconds))
-        nodes, entries = rows[names[0]]["nodes"], rows[names[0]]["entries"]
-        axis.set_title(f"{nodes:,} nodes, {entries:,} stored entries")
-        axis.set_xlabel("seconds from the CSR matrix, log scale")
+    tables = {section: rows for section, rows in tables.items() if rows}
+    if not tables:
+        return
+    across = min(2, len(tables))
+    down = -(-len(tables) // across)
+    figure, axes = plt.subplots(down, across, figsize=(6.8 * across, 3.6 * down), squeeze=False)
+    for axis in axes.ravel()[len(tables) :]:
+        axis.set_visible(False)
+    for axis, (section, rows) in zip(axes.ravel(), tables.items(), strict=False):
         axis.spines[["top", "right"]].set_visible(False)
+        if section == "linear":
+            draw_growth(axis, rows)
+        elif section == "soft":
+            draw_bars(axis, rows, f"soft memberships: {SOFT[0]:,} points, {SOFT[1]} centres")
+        else:
+            one = next(iter(rows.values()))
+            draw_bars(axis, rows, f"{one['nodes']:,} nodes, {one['entries']:,} stored entries")
     figure.tight_layout()
     figure.savefig(output / "speed.png", dpi=120)
     print(f"\npicture: {output / 'speed.png'}")
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="only the small graph, and no spectral clustering"
-    )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated")
-    parser.add_argument("--tools", default=";".join(TOOLS), help="separated by semicolons")
+    sections = [*GRAPHS, "soft", "linear", "startup"]
+    parser.add_argument("--quick", action="store_true", help="what takes under two minutes")
+    parser.add_argument("--sections", default="", help=f"comma-separated, of {','.join(sections)}")
+    parser.add_argument("--tools", default="", help="separated by semicolons; else all")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds for each run")
     parser.add_argument("--output", type=Path, default=Path("out"), help="where the picture goes")
     # what the processes that this one starts are asked for
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--nodes", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--neighbors", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--run", choices=["graph", "points"], help=argparse.SUPPRESS)
+    parser.add_argument("--tool", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    wanted = [name for name in options.sections.split(",") if name]
+    options.sections = wanted or [name for name in sections if not (options.quick and name == "large")]
+    if unknown := set(options.sections) - set(sections):
+        parser.error(f"no section is called {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
+    if not STATUS.exists():
+        parser.error("memory is read from /proc, which only Linux has")
+    return options
+
+
+def main():
+    options = arguments()
     if options.make:
-        make_graph(options.nodes, options.neighbors, options.make)
-    elif options.run:
-        print(json.dumps(run(options.run, options.file)))
-    else:
-        if not STATUS.exists():
-            parser.error("memory is read from /proc, which only Linux has")
-        tools = [name for name in options.tools.split(";") if not (options.quick and "spectral" in name)]
-        graphs = ["small"] if options.quick else options.graphs.split(",")
-        options.output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            tables = {graph: compare(graph, tools, options.limit, Path(folder)) for graph in graphs}
-        draw({graph: rows for graph, rows in tables.items() if rows}, options.output)
+        return make_graph(options.nodes, options.neighbors, options.make)
+    if options.run:
+        return run(options.run, options.tool, options.file)
+    options.output.mkdir(parents=True, exist_ok=True)
+    chosen = options.tools.split(";") if options.tools else [*ON_GRAPHS, *ON_POINTS]
+    chosen = [tool for tool in chosen if not (options.quick and tool in SLOW)]
+    graph_tools = [tool for tool in ON_GRAPHS if tool in chosen]
+    point_tools = [tool for tool in ON_POINTS if tool in chosen]
+    tables = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for section in options.sections:
+            if section == "startup":
+                startup.measure(*((1, ["points"]) if options.quick else (3,)))
+            elif section == "linear":
+                tables[section] = grow(LINEAR_QUICK if options.quick else LINEAR, options.limit, Path(folder))
+            elif section == "soft":
+                tables[section] = compare_on_points(point_tools, options.limit)
+            else:
+                tables[section] = compare_on_graph(section, graph_tools, options.limit, Path(folder))
+    return draw(tables, options.output)
 
 
 if __name__ == "__main__":

@@ -85,31 +85,38 @@ def contract(
     member_ptr: Array,
     members: Array,
     group: Array,
-    groups: int,
+    longest: int,
     start: int,
     stop: int,
-    out_ptr: Array,
+    at: int,
+    out_counts: Array,
     out_indices: Array,
     out_weights: Array,
 ) -> int:
-    """Sum the rows of each group's members, and their columns by group, for the groups `start:stop`."""
-    place = np.full(groups, -1, dtype=np.int64)
-    filled = 0
+    """Sum the rows of each group's members, and their columns by group, for the groups `start:stop`.
+
+    `longest` is the largest number of entries below a group. What is found is written from place `at` on;
+    returns where it ends.
+    """
+    place = np.full(out_counts.shape[0], -1, dtype=np.int64)
+    sums = np.empty(longest)
     for row in range(start, stop):
-        first = filled
-        for at in range(member_ptr[row], member_ptr[row + 1]):
-            i = members[at]
+        first = at
+        for member in range(member_ptr[row], member_ptr[row + 1]):
+            i = members[member]
             for edge in range(indptr[i], indptr[i + 1]):
                 column = group[indices[edge]]
                 if place[column] < first:
-                    place[column] = filled
-                    out_indices[filled] = column
-                    out_weights[filled] = weights[edge]
-                    filled += 1
+                    place[column] = at
+                    out_indices[at] = column
+                    sums[at - first] = weights[edge]
+                    at += 1
                 else:
-                    out_weights[place[column]] += weights[edge]
-        out_ptr[row - start + 1] = filled
-    return filled
+                    sums[place[column] - first] += weights[edge]
+        for entry in range(first, at):
+            out_weights[entry] = sums[entry - first]
+        out_counts[row] = at - first
+    return at
 
 
 @kernel
@@ -159,13 +166,16 @@ def best_of_groups(
     while size < 2 * longest:
         size *= 2
     keys, sums = np.full(size, -1, dtype=np.int64), np.zeros(size)
-    used = np.empty(size, dtype=np.int64)
+    used, others = np.empty(size, dtype=np.int64), np.empty(longest, dtype=np.int64)
     for at in range(start, stop):
         group, found = groups[at], 0
         node = group
         while node >= 0:
-            for edge in range(indptr[node], indptr[node + 1]):
-                other = leaders[indices[edge]]
+            first, entries = indptr[node], indptr[node + 1] - indptr[node]
+            for place in range(entries):
+                others[place] = leaders[indices[first + place]]
+            for place in range(entries):
+                other = others[place]
                 slot = (other * 0x9E3779B1 >> 7) & (size - 1)
                 while keys[slot] != other and keys[slot] >= 0:
                     slot = (slot + 1) & (size - 1)
@@ -173,7 +183,7 @@ def best_of_groups(
                     keys[slot] = other
                     used[found] = slot
                     found += 1
-                sums[slot] += weights[edge]
+                sums[slot] += weights[first + place]
             node = following[node]
         best, score = -1, 0.0
         for place in range(found):

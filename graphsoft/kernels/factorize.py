@@ -6,6 +6,10 @@ one over each cluster's mass, 0 for a dead one. The gain of cluster q at node i 
     g_iq = sum_j w_ij / (sum_p s_ip s_jp / mass_p) * s_jq / mass_q / d_i,
 
 one where q holds its share at a stationary point, and at most one where it holds none.
+
+Most nodes hold one cluster, with a share of 1, and most edges lead to such a node: `single` has its cluster,
+and -1 for every other node. To all neighbours in one single cluster the model is the same, so their weights
+are summed first: such an edge costs one look into `single`, and no division.
 """
 
 from __future__ import annotations
@@ -16,22 +20,58 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["dense_sweep", "gains", "lift_gains", "reach", "reweight"]
+__all__ = ["dense_sweep", "gains", "lift_gains", "reorder", "reweight", "sweep"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel
-def reach(indptr: Array, indices: Array, ptr: Array, start: int, stop: int, most: int) -> int:
-    """Bound the number of clusters that the rows `start:stop` and their neighbours hold."""
-    total = 0
-    for i in range(start, stop):
-        row = ptr[i + 1] - ptr[i]
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
-            row += ptr[j + 1] - ptr[j]
-        total += min(row, most)
-    return total
+def reorder(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    nodes: Array,
+    places: Array,
+    start: int,
+    stop: int,
+    out_ptr: Array,
+    out_indices: Array,
+    out_weights: Array,
+) -> None:
+    """Write the rows of ``nodes[start:stop]``, with columns numbered by `places`."""
+    for at in range(start, stop):
+        filled = out_ptr[at]
+        for edge in range(indptr[nodes[at]], indptr[nodes[at] + 1]):
+            out_indices[filled] = places[indices[edge]]
+            out_weights[filled] = weights[edge]
+            filled += 1
+
+
+@kernel
+def _is_inside(indptr: Array, indices: Array, single: Array, i: int) -> bool:
+    """Tell whether a node and all its neighbours hold just one cluster, the same."""
+    edge = indptr[i]
+    while edge < indptr[i + 1] and single[indices[edge]] == single[i]:
+        edge += 1
+    return bool(single[i] >= 0 and edge == indptr[i + 1])
+
+
+@kernel
+def _longer(array: Array, filled: int, length: int) -> Array:
+    longer = np.empty(length, dtype=array.dtype)
+    longer[:filled] = array[:filled]
+    return longer
+
+
+@kernel
+def _entered(cluster: int, seen: Array, gain: Array, alone: Array, found: Array, filled: int) -> int:
+    """Put a cluster on the list of those found, unless it has been seen; returns how many are on it."""
+    if seen[cluster]:
+        return filled
+    seen[cluster] = True
+    gain[cluster] = alone[cluster] = 0.0
+    found[filled] = cluster
+    return filled + 1
 
 
 @kernel
@@ -39,39 +79,50 @@ def gains(
     indptr: Array,
     indices: Array,
     weights: Array,
-    inverse_degree: Array,
+    degrees: Array,
+    rows: Array,
     ptr: Array,
     clusters: Array,
     shares: Array,
+    single: Array,
     inverse_mass: Array,
     floor: float,
-    spread: bool,
     start: int,
     stop: int,
     out_ptr: Array,
-    out_clusters: Array,
-    out_gains: Array,
     out_likelihood: Array,
-) -> int:
-    """Write the gains of the rows `start:stop`: own clusters first, then, if `spread`, their neighbours'.
+) -> tuple[Array, Array]:
+    """Find the clusters of the nodes ``rows[start:stop]`` and their gains: own ones first, then neighbours'.
 
-    `floor` stands for the model at an edge whose ends share no cluster. Returns how many were written.
+    `floor` stands for the model at an edge whose ends share no cluster.
     """
-    place = np.full(inverse_mass.shape[0], -1, dtype=np.int64)
-    own = np.zeros(inverse_mass.shape[0])
+    count = inverse_mass.shape[0]
+    own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
+    seen = np.zeros(count, dtype=np.bool_)
+    out_clusters, out_gains = np.empty(stop - start, dtype=np.int32), np.empty(stop - start)
     filled = 0
-    for i in range(start, stop):
-        first = filled
-        for at in range(ptr[i], ptr[i + 1]):
-            cluster = clusters[at]
-            own[cluster] = shares[at] * inverse_mass[cluster]
-            place[cluster] = filled
-            out_clusters[filled] = cluster
-            out_gains[filled] = 0.0
+    for row in range(start, stop):
+        i = rows[row]
+        first, likelihood = filled, 0.0
+        if filled + count > len(out_clusters):
+            # a row seldom fills this, but to count how much it will would cost another pass over the edges
+            out_clusters = _longer(out_clusters, filled, 2 * (filled + count))
+            out_gains = _longer(out_gains, filled, 2 * (filled + count))
+        if degrees[i] > 0.0 and _is_inside(indptr, indices, single, i):
+            out_clusters[filled], out_gains[filled] = single[i], 1.0
             filled += 1
-        likelihood = 0.0
+            out_ptr[row - start + 1] = filled
+            out_likelihood[row - start] = degrees[i] * np.log(inverse_mass[single[i]])
+            continue
+        for at in range(ptr[i], ptr[i + 1]):
+            own[clusters[at]] = shares[at] * inverse_mass[clusters[at]]
+            filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
         for edge in range(indptr[i], indptr[i + 1]):
             j = indices[edge]
+            if single[j] >= 0:
+                filled = _entered(single[j], seen, gain, alone, out_clusters, filled)
+                alone[single[j]] += weights[edge]
+                continue
             model = 0.0
             for at in range(ptr[j], ptr[j + 1]):
                 model += own[clusters[at]] * shares[at]
@@ -79,22 +130,75 @@ def gains(
             likelihood += weights[edge] * np.log(model)
             ratio = weights[edge] / model
             for at in range(ptr[j], ptr[j + 1]):
-                cluster = clusters[at]
-                if place[cluster] < 0:
-                    if not spread:
-                        continue
-                    place[cluster] = filled
-                    out_clusters[filled] = cluster
-                    out_gains[filled] = 0.0
-                    filled += 1
-                out_gains[place[cluster]] += ratio * shares[at] * inverse_mass[cluster]
+                filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
+                gain[clusters[at]] += ratio * shares[at]
+        per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
         for at in range(first, filled):
-            out_gains[at] *= inverse_degree[i]
-            place[out_clusters[at]] = -1
-            own[out_clusters[at]] = 0.0
-        out_likelihood[i - start] = likelihood
-        out_ptr[i - start + 1] = filled
-    return filled
+            cluster = out_clusters[at]
+            if alone[cluster] > 0.0:
+                model = max(own[cluster], floor)
+                likelihood += alone[cluster] * np.log(model)
+                gain[cluster] += alone[cluster] / model
+            out_gains[at] = gain[cluster] * inverse_mass[cluster] * per_degree
+            own[cluster] = 0.0
+            seen[cluster] = False
+        out_likelihood[row - start] = likelihood
+        out_ptr[row - start + 1] = filled
+    return out_clusters[:filled].copy(), out_gains[:filled].copy()
+
+
+@kernel
+def sweep(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    degrees: Array,
+    rows: Array,
+    ptr: Array,
+    clusters: Array,
+    shares: Array,
+    single: Array,
+    inverse_mass: Array,
+    floor: float,
+    least: float,
+    start: int,
+    stop: int,
+    out_shares: Array,
+) -> None:
+    """Multiply the shares of the nodes ``rows[start:stop]`` by their gains, on the clusters that they hold.
+
+    A share below `least` becomes 0. A node that would lose everything stays as it is.
+    """
+    count = inverse_mass.shape[0]
+    own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
+    for row in range(start, stop):
+        i = rows[row]
+        # what other clusters collect is never read, so that only these have to be cleared
+        for at in range(ptr[i], ptr[i + 1]):
+            cluster = clusters[at]
+            own[cluster] = shares[at] * inverse_mass[cluster]
+            alone[cluster] = gain[cluster] = 0.0
+        for edge in range(indptr[i], indptr[i + 1]):
+            j = indices[edge]
+            only = single[j]
+            if only >= 0:
+                alone[only] += weights[edge]
+                continue
+            model = 0.0
+            for at in range(ptr[j], ptr[j + 1]):
+                model += own[clusters[at]] * shares[at]
+            ratio = weights[edge] / max(model, floor)
+            for at in range(ptr[j], ptr[j + 1]):
+                gain[clusters[at]] += ratio * shares[at]
+        total, per_degree = 0.0, 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
+        for at in range(ptr[i], ptr[i + 1]):
+            cluster = clusters[at]
+            value = own[cluster] * (gain[cluster] + alone[cluster] / max(own[cluster], floor)) * per_degree
+            out_shares[at] = value if value > least else 0.0
+            total += out_shares[at]
+            own[cluster] = 0.0
+        for at in range(ptr[i], ptr[i + 1]):
+            out_shares[at] = out_shares[at] / total if total > 0.0 else shares[at]
 
 
 @kernel
@@ -135,19 +239,19 @@ def reweight(
     gain: Array,
     seed: float,
     least: float,
-    start: int,
-    stop: int,
     out_ptr: Array,
     out_clusters: Array,
     out_shares: Array,
 ) -> int:
-    """Multiply the shares of the rows `start:stop` by their gains; returns how many remain.
+    """Multiply the shares of all rows by their gains; returns how many remain.
+
+    The pointers of shares and of gains need not begin at 0.
 
     A cluster that a row does not hold enters with ``seed * min(gain - 1, 1)`` if its gain is above one, and a
     share below `least` is dropped. A row that would lose everything stays as it is.
     """
     filled = 0
-    for i in range(start, stop):
+    for i in range(len(ptr) - 1):
         first = filled
         held = ptr[i + 1] - ptr[i]
         offset = gain_ptr[i]
@@ -171,7 +275,7 @@ def reweight(
                 filled += 1
         for at in range(first, filled):
             out_shares[at] /= total
-        out_ptr[i - start + 1] = filled
+        out_ptr[i + 1] = filled
     return filled
 
 

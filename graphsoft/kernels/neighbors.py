@@ -15,15 +15,13 @@ from graphsoft.kernels import kernel
 __all__ = [
     "candidate_distances",
     "candidate_distances_sparse",
-    "cross_distances",
-    "cross_distances_sparse",
     "hash_rows",
     "hash_rows_sparse",
     "keep_lower",
     "nearest_by_products",
     "nearest_of_all",
-    "nearest_of_others",
     "nearest_sparse",
+    "score_four",
     "shared_neighbors",
     "walk_to_nearest",
 ]
@@ -59,7 +57,7 @@ def hash_rows_sparse(indptr: Array, indices: Array, words: Array, out: Array) ->
 
 
 @kernel
-def _cross_distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
+def _distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
     """Compute the squared distance of a row of one set of points and a row of another."""
     total = 0.0
     for column in range(values.shape[1]):
@@ -69,7 +67,7 @@ def _cross_distance(values: Array, factor: float, row: int, others: Array, far: 
 
 
 @kernel
-def _cross_distance_sparse(
+def _distance_sparse(
     points: tuple[Array, Array, Array], factor: float, row: int,
     others: tuple[Array, Array, Array], far: float, other: int,
 ) -> float:  # fmt: skip
@@ -93,53 +91,6 @@ def _cross_distance_sparse(
 
 
 @kernel
-def _squared_distance(values: Array, factors: Array, one: int, other: int) -> float:
-    """Compute the squared distance of two points; the lower row comes first: symmetric in every bit."""
-    first, second = min(one, other), max(one, other)
-    distance: float = _cross_distance(values, factors[first], first, values, factors[second], second)
-    return distance
-
-
-@kernel
-def candidate_distances(values: Array, factors: Array, rows: Array, candidates: Array, out: Array) -> None:
-    """Compute squared distances of `rows` to their `candidates` (b, c); infinite for -1 and themselves."""
-    for place in range(rows.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            if other < 0 or other == row:
-                out[place, rank] = np.inf
-            else:
-                out[place, rank] = _squared_distance(values, factors, row, other)
-
-
-@kernel
-def _squared_distance_sparse(
-    indptr: Array, indices: Array, values: Array, factors: Array, one: int, other: int
-) -> float:
-    """Compute the squared distance of two sorted CSR rows, symmetric in every bit."""
-    first, second = min(one, other), max(one, other)
-    rows = (indptr, indices, values)
-    distance: float = _cross_distance_sparse(rows, factors[first], first, rows, factors[second], second)
-    return distance
-
-
-@kernel
-def candidate_distances_sparse(
-    indptr: Array, indices: Array, values: Array, factors: Array, rows: Array, candidates: Array, out: Array
-) -> None:
-    """Compute what `candidate_distances` does, for CSR data."""
-    for place in range(rows.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            if other < 0 or other == row:
-                out[place, rank] = np.inf
-            else:
-                out[place, rank] = _squared_distance_sparse(indptr, indices, values, factors, row, other)
-
-
-@kernel
 def _insert(scores: Array, columns: Array, score: Any, column: int) -> None:
     """Put a column into a list sorted by (score, order of arrival), dropping the last one."""
     place = scores.shape[0] - 1
@@ -149,6 +100,68 @@ def _insert(scores: Array, columns: Array, score: Any, column: int) -> None:
         place -= 1
     scores[place] = score
     columns[place] = column
+
+
+@kernel
+def candidate_distances(
+    values: Array, factors: Array, others: Array, far: Array, own: bool, rows: Array, candidates: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    """Compute squared distances of `rows` to their candidates (b, c) among `others`; infinite for -1.
+
+    `far` holds the factors of `others`. Where these are the rows' `own` set, a row is infinitely far from
+    itself, and the lower row comes first: symmetric in every bit.
+    """
+    for place in range(candidates.shape[0]):
+        row = rows[place]
+        for rank in range(candidates.shape[1]):
+            other = candidates[place, rank]
+            if other < 0 or (own and other == row):
+                out[place, rank] = np.inf
+            elif own and other < row:
+                out[place, rank] = _distance(others, far[other], other, values, factors[row], row)
+            else:
+                out[place, rank] = _distance(values, factors[row], row, others, far[other], other)
+
+
+@kernel
+def candidate_distances_sparse(
+    points: tuple[Array, Array, Array],
+    factors: Array,
+    others: tuple[Array, Array, Array],
+    far: Array,
+    own: bool,
+    rows: Array,
+    candidates: Array,
+    out: Array,
+) -> None:
+    """Compute what `candidate_distances` does, for CSR data."""
+    for place in range(candidates.shape[0]):
+        row = rows[place]
+        for rank in range(candidates.shape[1]):
+            other = candidates[place, rank]
+            if other < 0 or (own and other == row):
+                out[place, rank] = np.inf
+            elif own and other < row:
+                out[place, rank] = _distance_sparse(others, far[other], other, points, factors[row], row)
+            else:
+                out[place, rank] = _distance_sparse(points, factors[row], row, others, far[other], other)
+
+
+@kernel
+def nearest_of_all(
+    values: Array, factors: Array, others: Array, far: Array, own: bool, rows: Array, best: Array,
+    columns: Array,
+) -> None:  # fmt: skip
+    """Find the nearest of `others` for each of `rows`; ties go to the lower column, none to its `own`."""
+    last = best.shape[1] - 1
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        for other in range(others.shape[0]):
+            if not own or other != row:
+                distance = _distance(values, factors[row], row, others, far[other], other)
+                if distance < best[place, last]:
+                    _insert(best[place], columns[place], distance, other)
 
 
 @kernel
@@ -173,10 +186,49 @@ def _keep_lower(scores: Array, first_column: int, own: int, best: Array, columns
 
 
 @kernel
-def keep_lower(scores: Array, rows: Array, best: Array, columns: Array) -> None:
-    """Find the lowest `scores` (b, n) of each of `rows` but its own: into `best` and `columns` (b, c)."""
+def keep_lower(scores: Array, first: int, rows: Array, best: Array, columns: Array) -> None:
+    """Merge the lowest `scores` (b, n) of each of `rows`, but its own, into `best` and `columns` (b, c).
+
+    The columns of `scores` have the numbers from `first` on; rows that are none of the points are -1.
+    """
     for place in range(rows.shape[0]):
-        _keep_lower(scores[place], 0, rows[place], best[place], columns[place])
+        _keep_lower(scores[place], first, rows[place], best[place], columns[place])
+
+
+@kernel
+def score_four(left: Array, row: int, tile: Array, halves: Array, scores: Array) -> None:
+    """Compute ``halves[j] - <left[i], column j>`` for four rows from `row` on, into `scores` (4, w).
+
+    Four rows meet four features at a time, which keeps sixteen products in registers for every read of a
+    column. This matches the speed of a BLAS on one core without its threads, which cannot be held to one
+    caller.
+    """
+    depth, width = tile.shape
+    whole = depth - depth % 4
+    s0, s1, s2, s3 = scores[0], scores[1], scores[2], scores[3]
+    r0, r1, r2, r3 = left[row], left[row + 1], left[row + 2], left[row + 3]
+    for j in range(width):
+        half = halves[j]
+        s0[j], s1[j], s2[j], s3[j] = half, half, half, half
+    for k in range(0, whole, 4):
+        c0, c1, c2, c3 = tile[k], tile[k + 1], tile[k + 2], tile[k + 3]
+        a00, a01, a02, a03 = r0[k], r0[k + 1], r0[k + 2], r0[k + 3]
+        a10, a11, a12, a13 = r1[k], r1[k + 1], r1[k + 2], r1[k + 3]
+        a20, a21, a22, a23 = r2[k], r2[k + 1], r2[k + 2], r2[k + 3]
+        a30, a31, a32, a33 = r3[k], r3[k + 1], r3[k + 2], r3[k + 3]
+        for j in range(width):
+            x0, x1, x2, x3 = c0[j], c1[j], c2[j], c3[j]
+            s0[j] -= a00 * x0 + a01 * x1 + a02 * x2 + a03 * x3
+            s1[j] -= a10 * x0 + a11 * x1 + a12 * x2 + a13 * x3
+            s2[j] -= a20 * x0 + a21 * x1 + a22 * x2 + a23 * x3
+            s3[j] -= a30 * x0 + a31 * x1 + a32 * x2 + a33 * x3
+    for k in range(whole, depth):
+        column = tile[k]
+        for j in range(width):
+            s0[j] -= r0[k] * column[j]
+            s1[j] -= r1[k] * column[j]
+            s2[j] -= r2[k] * column[j]
+            s3[j] -= r3[k] * column[j]
 
 
 @kernel
@@ -191,66 +243,23 @@ def nearest_by_products(
     ----------
     left : float32 ndarray of shape (b, d), b a multiple of 4
     rows : ndarray of shape (b,)
-        The number of each row of `left`, so that it does not find itself.
+        The number of each row of `left`, so that it does not find itself; -1 where it is none of the points.
     tiles : float32 ndarray of shape (t, d, w)
         All points, w to a tile, one point a column.
     halves : float32 ndarray of shape (t, w)
         Half the squared lengths of all points; infinite past the last one.
     best, columns : ndarrays of shape (b, c)
         The result, best first; to be passed in full of infinity.
-
-    Notes
-    -----
-    Four rows meet four features at a time, which keeps sixteen products in registers for every read of a
-    column. This matches the speed of a BLAS on one core without its threads, which cannot be held to one
-    caller.
     """
-    depth, width = tiles.shape[1], tiles.shape[2]
-    whole = depth - depth % 4
+    width = tiles.shape[2]
     scores = np.empty((4, width), dtype=np.float32)
-    s0, s1, s2, s3 = scores[0], scores[1], scores[2], scores[3]
     for number in range(tiles.shape[0]):
         tile = tiles[number]
         for row in range(0, left.shape[0], 4):
-            r0, r1, r2, r3 = left[row], left[row + 1], left[row + 2], left[row + 3]
-            for j in range(width):
-                half = halves[number, j]
-                s0[j], s1[j], s2[j], s3[j] = half, half, half, half
-            for k in range(0, whole, 4):
-                c0, c1, c2, c3 = tile[k], tile[k + 1], tile[k + 2], tile[k + 3]
-                a00, a01, a02, a03 = r0[k], r0[k + 1], r0[k + 2], r0[k + 3]
-                a10, a11, a12, a13 = r1[k], r1[k + 1], r1[k + 2], r1[k + 3]
-                a20, a21, a22, a23 = r2[k], r2[k + 1], r2[k + 2], r2[k + 3]
-                a30, a31, a32, a33 = r3[k], r3[k + 1], r3[k + 2], r3[k + 3]
-                for j in range(width):
-                    x0, x1, x2, x3 = c0[j], c1[j], c2[j], c3[j]
-                    s0[j] -= a00 * x0 + a01 * x1 + a02 * x2 + a03 * x3
-                    s1[j] -= a10 * x0 + a11 * x1 + a12 * x2 + a13 * x3
-                    s2[j] -= a20 * x0 + a21 * x1 + a22 * x2 + a23 * x3
-                    s3[j] -= a30 * x0 + a31 * x1 + a32 * x2 + a33 * x3
-            for k in range(whole, depth):
-                column = tile[k]
-                for j in range(width):
-                    s0[j] -= r0[k] * column[j]
-                    s1[j] -= r1[k] * column[j]
-                    s2[j] -= r2[k] * column[j]
-                    s3[j] -= r3[k] * column[j]
+            score_four(left, row, tile, halves[number], scores)
             for lane in range(4):
                 own = rows[row + lane]
                 _keep_lower(scores[lane], number * width, own, best[row + lane], columns[row + lane])
-
-
-@kernel
-def nearest_of_all(values: Array, factors: Array, rows: Array, best: Array, columns: Array) -> None:
-    """Find the nearest other points of each of `rows` among all; ties go to the lower column."""
-    count = best.shape[1]
-    for place in range(rows.shape[0]):
-        row = rows[place]
-        for other in range(values.shape[0]):
-            if other != row:
-                distance = _squared_distance(values, factors, row, other)
-                if distance < best[place, count - 1]:
-                    _insert(best[place], columns[place], distance, other)
 
 
 @kernel
@@ -259,15 +268,16 @@ def nearest_sparse(
     words: tuple[Array, Array, Array],
     halves: Array,
     start: int,
+    own: bool,
     need_overlap: bool,
     best: Array,
     columns: Array,
 ) -> None:
     """Find the rows with the lowest ``halves[j] - <i, j>`` for the CSR rows ``start, start + 1, ...``.
 
-    `points` are the scaled rows and `words` the same numbers by column, each as (indptr, indices, values).
-    With `need_overlap` only rows with a positive inner product count. One row costs one pass over the lists
-    of its words.
+    `points` are the scaled rows that ask and `words` the scaled rows of all by column, each as (indptr,
+    indices, values). Where they are the same rows, `own`, none finds itself. With `need_overlap` only rows
+    with a positive inner product count. One row costs one pass over the lists of its words.
     """
     indptr, indices, values = points
     word_indptr, word_indices, word_values = words
@@ -286,7 +296,7 @@ def nearest_sparse(
             product = products[other]
             products[other] = 0.0
             score = halves[other] - product
-            if score < worst and other != row and (product > 0.0 or not need_overlap):
+            if score < worst and (not own or other != row) and (product > 0.0 or not need_overlap):
                 _insert(best[place], columns[place], score, other)
                 worst = best[place, count - 1]
 
@@ -324,59 +334,6 @@ def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> Non
                     right += 1
             common += int(holds_one) + int(holds_two)
             out[row, rank] = common / (size_one + size_two - common)
-
-
-@kernel
-def cross_distances(
-    values: Array, factors: Array, others: Array, far: Array, rows: Array, candidates: Array, out: Array
-) -> None:
-    """Compute squared distances of `rows` to their candidates (b, c) among `others`; infinite for -1.
-
-    `far` holds the factors of `others`.
-    """
-    for place in range(candidates.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            out[place, rank] = np.inf
-            if other >= 0:
-                out[place, rank] = _cross_distance(values, factors[row], row, others, far[other], other)
-
-
-@kernel
-def cross_distances_sparse(
-    points: tuple[Array, Array, Array],
-    factors: Array,
-    others: tuple[Array, Array, Array],
-    far: Array,
-    rows: Array,
-    candidates: Array,
-    out: Array,
-) -> None:
-    """Compute what `cross_distances` does, for CSR data."""
-    for place in range(candidates.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            out[place, rank] = np.inf
-            if other >= 0:
-                out[place, rank] = _cross_distance_sparse(
-                    points, factors[row], row, others, far[other], other
-                )
-
-
-@kernel
-def nearest_of_others(
-    values: Array, factors: Array, others: Array, far: Array, rows: Array, best: Array, columns: Array
-) -> None:
-    """Find the nearest of `others` for each of `rows`; ties go to the lower column."""
-    last = best.shape[1] - 1
-    for place in range(rows.shape[0]):
-        row = rows[place]
-        for other in range(others.shape[0]):
-            distance = _cross_distance(values, factors[row], row, others, far[other], other)
-            if distance < best[place, last]:
-                _insert(best[place], columns[place], distance, other)
 
 
 @kernel
@@ -455,8 +412,8 @@ def walk_to_nearest(
                     continue
                 seen[other] = place
                 if is_sparse:
-                    distance = _cross_distance_sparse(sparse[0], factor, row, sparse[1], far[other], other)
+                    distance = _distance_sparse(sparse[0], factor, row, sparse[1], far[other], other)
                 else:
-                    distance = _cross_distance(dense[0], factor, row, dense[1], far[other], other)
+                    distance = _distance(dense[0], factor, row, dense[1], far[other], other)
                 if distance < scores[width - 1]:
                     _offer(scores, found, left, distance, other)

@@ -18,7 +18,8 @@ from graphsoft.graph import Graph, as_graph
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.relation import LEAST, SEED, Relation
+from graphsoft.methods.relation import LEAST, Relation
+from graphsoft.methods.sweeps import SEED
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["cluster_surviving"]
@@ -42,6 +43,7 @@ def cluster_surviving(
     metric: str = "euclidean",
     weights: str = "local-scaling",
     affinity: str = "auto",
+    neighbors: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Clustering:
@@ -49,7 +51,7 @@ def cluster_surviving(
 
     Parameters
     ----------
-    X, n_neighbors, metric, weights, affinity, rng
+    X, n_neighbors, metric, weights, affinity, neighbors, rng
         As for :func:`graphsoft.cluster`.
     penalty : float
         ``1 - beta`` of the paper's regularized objective times the unit that this is counted in, as a share
@@ -92,8 +94,8 @@ def cluster_surviving(
     max_sweeps = integer("max_sweeps", max_sweeps, 1)
     tolerance = number("tolerance", tolerance, least=0, below=1)
     graph = as_graph(
-        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, rng=rng,
-        progress=progress,
+        X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, neighbors=neighbors,
+        rng=rng, progress=progress,
     )  # fmt: skip
     if not graph.adjacency.nnz:
         alone = frozen_rows(one_cluster_each(np.zeros(len(graph), dtype=np.int64), 1))

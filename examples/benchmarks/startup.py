@@ -1,0 +1,111 @@
+"""Time what a user waits for at first: the import, and the first call, with and without compiled loops.
+
+    python examples/benchmarks/startup.py [--times 3]
+
+On a new machine the loops are compiled at the first call; they are kept for the next process. Each row is a
+process that clusters a small set, with an empty folder for what is compiled, and then again with the folder
+filled. Seconds run from `import graphsoft` to the end of the call, without the making of the data, and the
+least of several processes counts; ``cpu`` is what the process itself worked, which a busy machine leaves
+alone. ``compiled`` are graphsoft's loops; one that is compiled for two types of input counts twice.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+WANTED = {"import": 0.3, "new": 8.0, "kept": 1.5}
+INPUTS = {
+    "points": "500 points, 10 features",
+    "wide": "5000 points, 50 features",
+    "networkx": "networkx graph, 500 nodes",
+    "words": "2000 texts, sparse",
+}
+FIRST_CALL = """if True:
+    import gc, json, sys, time
+    from startup import data_of
+    clocks = time.perf_counter, time.process_time
+    began = [clock() for clock in clocks]
+    import graphsoft
+    imported = clocks[0]() - began[0]
+    ready = [clock() for clock in clocks]
+    data, options = data_of(sys.argv[1])
+    making = [clock() - since for clock, since in zip(clocks, ready)]
+    graphsoft.hierarchy(data, [20, 5], **options)
+    seconds, cpu = [clock() - since - made for clock, since, made in zip(clocks, began, making)]
+    from numba.core.dispatcher import Dispatcher
+    ours = [each for each in gc.get_objects() if isinstance(each, Dispatcher)
+            and each.py_func.__module__.startswith("graphsoft")]
+    compiled = sum(sum(each.stats.cache_misses.values()) for each in ours)
+    print(json.dumps({"import": imported, "seconds": seconds, "cpu": cpu, "compiled": compiled}))
+"""
+
+
+def data_of(kind):
+    """Make one of the `INPUTS`, and what a call needs to be told of it."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    if kind == "points":
+        return rng.normal(size=(500, 10)), {}
+    if kind == "wide":
+        return rng.normal(size=(5000, 50)), {}
+    if kind == "networkx":
+        import networkx as nx
+
+        return nx.powerlaw_cluster_graph(500, 4, 0.3, seed=0), {}
+    import scipy.sparse as sp
+
+    return sp.random_array((2000, 800), density=0.02, rng=rng, format="csr"), {"metric": "cosine"}
+
+
+def first_call(kind, cache):
+    """Run one process that keeps what is compiled in the folder `cache`."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_CALL, kind],
+        env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"the first call failed: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)
+
+
+def measure(times, kinds=tuple(INPUTS)):
+    """Print a table of some of the `INPUTS`."""
+    print("\n## start-up\n")
+    print(f"{'':25}{'new machine':>32}{'loops kept':>32}")
+    print(" " * 25 + 2 * f"{'seconds':>14}{'cpu':>8}{'compiled':>10}")
+    imports = []
+    for kind in kinds:
+        new, kept = [], []
+        for _ in range(times):
+            with tempfile.TemporaryDirectory() as cache:
+                new.append(first_call(kind, cache))
+                kept.append(first_call(kind, cache))
+        imports += [row["import"] for row in new + kept]
+        columns = ""
+        for rows in (new, kept):
+            seconds, cpu = (min(row[key] for row in rows) for key in ("seconds", "cpu"))
+            columns += f"{seconds:14.2f}{cpu:8.2f}{max(row['compiled'] for row in rows):10}"
+        print(f"{INPUTS[kind]:25}{columns}", flush=True)
+    print(f"{'wanted below':25}{WANTED['new']:14.2f}{WANTED['kept']:32.2f}")
+    print(f"\nimport graphsoft: {min(imports):.3f} s, wanted below {WANTED['import']} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--times", type=int, default=3, help="processes of each kind")
+    measure(parser.parse_args().times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""Sweeps of expectation maximization over sparse memberships, on threads.
+
+A wide sweep looks at every cluster that the neighbours of a node hold; narrow ones keep to the clusters that
+it holds itself, and only concern nodes that hold several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.coarsening import inverse_or_zero
+from graphsoft.graph import Graph
+from graphsoft.kernels.factorize import gains, lift_gains, reorder, reweight, sweep
+from graphsoft.memberships import likeliest
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+
+__all__ = [
+    "SEED",
+    "Fit",
+    "Model",
+    "Near",
+    "assess",
+    "by_cluster",
+    "floor_of",
+    "gains_at_borders",
+    "gains_of",
+    "joined",
+    "lifted",
+    "reweighted",
+    "swept",
+    "torn",
+    "widened",
+]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Rows = tuple[Array, Array, Array]  # of a CSR matrix: pointers, clusters, values
+Result = TypeVar("Result")
+
+# A cluster enters a node's support with at most this share; sweeps raise or drop it.
+SEED = 0.05
+# An edge whose ends share no cluster counts as if the model gave it this part of what chance would give.
+UNEXPLAINED = 1e-3
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well memberships explain a graph.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+    gap : float
+        The largest gain above one of a cluster that a node does not hold: 0 at an optimum.
+    """
+
+    log_likelihood: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A graph with its nodes in another order.
+
+    Attributes
+    ----------
+    graph : Graph
+    nodes : ndarray of shape (n,)
+        The node that stands at each place.
+    places : ndarray of shape (n,)
+        The place of each node.
+    """
+
+    graph: Graph
+    nodes: Array
+    places: Array
+
+
+def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
+    """Put nodes of one cluster next to each other, for what a sweep reads together to lie together in memory.
+
+    Of a million nodes in random order a sweep takes several times as long. The weights become float32; their
+    sums stay float64.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> from graphsoft.memberships import one_cluster_each
+    >>> near = by_cluster(as_graph(nx.path_graph(3)), one_cluster_each(np.array([1, 0, 1]), 2))
+    >>> near.nodes.tolist(), near.graph.adjacency.toarray()[0].tolist()
+    ([1, 0, 2], [0.0, 1.0, 1.0])
+    """
+    given = graph.adjacency
+    nodes = np.argsort(likeliest(memberships), kind="stable").astype(given.indices.dtype)
+    places = np.empty_like(nodes)
+    places[nodes] = np.arange(len(nodes), dtype=places.dtype)
+    ptr = np.zeros_like(given.indptr)
+    np.cumsum(np.diff(given.indptr)[nodes], out=ptr[1:])
+    indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=np.float32)
+
+    def piece(start: int, stop: int) -> None:
+        reorder(
+            given.indptr, given.indices, given.data, nodes, places, start, stop, ptr, indices, weights
+        )  # fmt: skip
+
+    for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
+        pass
+    moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
+    return Near(Graph(moved, range(len(nodes))), nodes, places)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What sweeps look at: the edges of the first nodes, and the memberships of all.
+
+    Attributes
+    ----------
+    adjacency : csr_array of shape (rows, n)
+    degrees : ndarray of shape (rows,)
+    memberships : csr_array of shape (n, m)
+    inverse_mass : ndarray of shape (m,)
+        One over the mass of each cluster, 0 for a dead one.
+    floor : float
+        What stands for the model at an edge whose ends share no cluster.
+    """
+
+    adjacency: sp.csr_array
+    degrees: Array
+    memberships: sp.csr_array
+    inverse_mass: Array
+    floor: float
+
+    @classmethod
+    def of(cls, graph: Graph, memberships: sp.csr_array) -> Model:
+        """Look at a whole graph."""
+        inverse_mass = inverse_or_zero(np.asarray(memberships.T @ graph.degrees))
+        return cls(graph.adjacency, graph.degrees, memberships, inverse_mass, floor_of(graph))
+
+    @cached_property
+    def single(self) -> Array:
+        """The cluster of every node that holds just one, -1 for the others."""
+        ptr = self.memberships.indptr
+        alone = np.flatnonzero(np.diff(ptr) == 1)
+        single = np.full(len(ptr) - 1, -1, dtype=np.int32)
+        single[alone] = self.memberships.indices[ptr[alone]]
+        return single
+
+    def gains(self, rows: Array, each: Callable[[int, int, Rows], Result]) -> tuple[list[Result], float]:
+        """Find gains piece by piece: what `each` makes of those of ``rows[start:stop]``, and the likelihood.
+
+        Of gains, clusters that a node holds come first in its row, then those it could take in.
+        """
+        edges, held, likelihood = self.adjacency, self.memberships, np.empty(len(rows))
+
+        def piece(start: int, stop: int) -> Result:
+            ptr = np.zeros(stop - start + 1, dtype=np.int64)
+            clusters, gain = gains(
+                edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
+                held.data, self.single, self.inverse_mass, self.floor, start, stop, ptr,
+                likelihood[start:stop],
+            )  # fmt: skip
+            return each(start, stop, (ptr, clusters, gain))
+
+        return list(map_pieces(piece, _pieces(edges, rows))), float(likelihood.sum())
+
+    def swept(self, rows: Array, least: float) -> Array:
+        """Multiply the shares of these rows by their gains: all shares, those that fell below `least` 0."""
+        edges, held = self.adjacency, self.memberships
+        shares: Array = held.data.copy()
+
+        def piece(start: int, stop: int) -> None:
+            sweep(
+                edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
+                held.data, self.single, self.inverse_mass, self.floor, least, start, stop, shares,
+            )  # fmt: skip
+
+        for _ in map_pieces(piece, _pieces(edges, rows)):
+            pass
+        return shares
+
+
+def floor_of(graph: Graph) -> float:
+    """Compute what stands for the model at an edge whose ends share no cluster."""
+    total = float(graph.degrees.sum())
+    return UNEXPLAINED / total if total > 0 else 1.0
+
+
+def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
+    """Compute log-likelihood and optimality gap of any memberships."""
+    held = np.diff(memberships.indptr)
+
+    def largest_outside(start: int, stop: int, found: Rows) -> float:
+        ptr, _, gain = found
+        place = np.arange(len(gain)) - np.repeat(ptr[:-1], np.diff(ptr))
+        outside = place >= np.repeat(held[start:stop], np.diff(ptr))
+        return float(np.max(gain[outside], initial=1.0))
+
+    gaps, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), largest_outside)
+    return Fit(likelihood + 2.0 * graph.degree_logs, max(gaps) - 1.0)
+
+
+def widened(graph: Graph, memberships: sp.csr_array, least: float) -> tuple[sp.csr_array, float]:
+    """Take a step on the clusters that nodes or their neighbours hold; also the log-likelihood before it."""
+
+    def step(start: int, stop: int, found: Rows) -> Rows:
+        return _reweighted_rows(memberships, found, SEED, least, start, stop)
+
+    parts, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), step)
+    return joined(parts, memberships.shape[1]), likelihood + 2.0 * graph.degree_logs
+
+
+def swept(
+    graph: Graph, memberships: sp.csr_array, sweeps: int, least: float, tick: Callable[[], None]
+) -> Array:
+    """Take steps on the clusters that nodes hold: the new shares, 0 where one fell below `least`.
+
+    A node that holds one cluster has nothing to weigh. `tick` is called after each sweep.
+    """
+    rows = torn(memberships)
+    shares: Array = memberships.data
+    for _ in range(sweeps):
+        now = sp.csr_array((shares, memberships.indices, memberships.indptr), shape=memberships.shape)
+        shares = Model.of(graph, now).swept(rows, least)
+        tick()
+    return shares
+
+
+def gains_of(model: Model, rows: Array) -> sp.csr_array:
+    """Compute the gains of some nodes as a matrix."""
+    parts, _ = model.gains(rows, lambda start, stop, found: found)
+    return joined(parts, model.memberships.shape[1])
+
+
+def gains_at_borders(graph: Graph, memberships: sp.csr_array) -> tuple[Array, sp.csr_array, float]:
+    """Find the nodes that hold or could hold several clusters: those, their gains, and the log-likelihood."""
+
+    def several(start: int, stop: int, found: Rows) -> tuple[Array, Rows]:
+        ptr, clusters, gain = found
+        counts = np.diff(ptr)
+        kept = np.flatnonzero(counts > 1)
+        entries = np.repeat(counts > 1, counts)
+        return start + kept, (np.append(0, np.cumsum(counts[kept])), clusters[entries], gain[entries])
+
+    parts, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), several)
+    rows = np.concatenate([part[0] for part in parts])
+    gain = joined([part[1] for part in parts], memberships.shape[1])
+    return rows, gain, likelihood + 2.0 * graph.degree_logs
+
+
+def torn(memberships: sp.csr_array) -> Array:
+    """Find the nodes that hold more than one cluster."""
+    return np.flatnonzero(np.diff(memberships.indptr) > 1)
+
+
+def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
+    """Give candidate clusters the mean gain of their parents."""
+    gain = np.empty(candidates.nnz)
+
+    def piece(start: int, stop: int) -> None:
+        lift_gains(
+            candidates.indptr, candidates.indices, upper.indptr, upper.indices, upper.data,
+            parents.indptr, parents.indices, parents.data, parents.shape[1], start, stop, gain,
+        )  # fmt: skip
+
+    for _ in map_pieces(piece, pieces_by_load(candidates.indptr, LOAD)):
+        pass
+    return sp.csr_array((gain, candidates.indices, candidates.indptr), shape=candidates.shape)
+
+
+def reweighted(
+    memberships: sp.csr_array, gain: sp.csr_array, least: float, seed: float = SEED
+) -> sp.csr_array:
+    """Multiply shares by gains; clusters not held enter with at most `seed`, and none stays below `least`."""
+
+    def piece(start: int, stop: int) -> Rows:
+        found = gain.indptr[start : stop + 1], gain.indices, gain.data
+        return _reweighted_rows(memberships, found, seed, least, start, stop)
+
+    return joined(list(map_pieces(piece, pieces_by_load(gain.indptr, LOAD))), memberships.shape[1])
+
+
+def _reweighted_rows(
+    memberships: sp.csr_array, found: Rows, seed: float, least: float, start: int, stop: int
+) -> Rows:
+    gain_ptr, gain_clusters, gain = found
+    room, held = int(gain_ptr[-1] - gain_ptr[0]), memberships.indptr[start : stop + 1]
+    ptr = np.zeros(stop - start + 1, dtype=np.int64)
+    clusters, shares = np.empty(room, dtype=np.int32), np.empty(room)
+    filled = reweight(
+        held, memberships.data, gain_ptr, gain_clusters, gain, seed, least, ptr, clusters, shares
+    )  # fmt: skip
+    return ptr, clusters[:filled].copy(), shares[:filled].copy()
+
+
+def joined(parts: list[Rows], columns: int) -> sp.csr_array:
+    """Put pieces of CSR rows, each with pointers from 0, one below the other; the list is used up."""
+    counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
+    # with wide pointers SciPy would make the indices as wide
+    fits = counts.sum() <= np.iinfo(np.int32).max
+    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if fits else np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1])
+    at = 0
+    parts.reverse()
+    while parts:  # so that the pieces go as the whole comes
+        _, some, values = parts.pop()
+        indices[at : at + len(some)], data[at : at + len(some)] = some, values
+        at += len(some)
+    return sp.csr_array((data, indices, ptr), shape=(len(counts), columns))
+
+
+def _pieces(edges: sp.csr_array, rows: Array) -> list[tuple[int, int]]:
+    """Cut a list of rows into pieces with about as many edges."""
+    loads = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(np.diff(edges.indptr)[rows], out=loads[1:])
+    return pieces_by_load(loads, LOAD)

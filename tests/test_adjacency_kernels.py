@@ -1,0 +1,48 @@
+"""The loops over a graph's rows against their dense copies."""
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import weight_matrices
+
+from graphsoft.kernels import adjacency
+
+
+@given(weight_matrices(), st.data())
+def test_row_sums(W, data):
+    given_rows, sums = sp.csr_array(W), np.full(len(W), np.nan)
+    cut = data.draw(st.integers(0, len(W)))
+    for start, stop in ((0, cut), (cut, len(W))):
+        adjacency.row_sums(given_rows.indptr, given_rows.data, start, stop, sums)
+    np.testing.assert_allclose(sums, W.sum(axis=1), rtol=1e-14)
+
+
+@given(weight_matrices(), st.data())
+def test_is_mirrored(W, data):
+    matrix = sp.csr_array(W)
+    assert adjacency.is_mirrored(matrix.indptr, matrix.indices, matrix.data)
+    i, j = data.draw(st.tuples(st.integers(0, len(W) - 1), st.integers(0, len(W) - 1)))
+    changed = W.copy()
+    changed[i, j] = data.draw(st.sampled_from([0.0, 0.5, W[i, j], W.max()]))
+    matrix = sp.csr_array(changed)
+    same = bool((changed == changed.T).all())
+    assert adjacency.is_mirrored(matrix.indptr, matrix.indices, matrix.data) == same
+
+
+@given(weight_matrices())
+def test_find_components(W):
+    matrix, labels = sp.csr_array(W), np.full(len(W), -7, dtype=np.int32)
+    count = adjacency.find_components(matrix.indptr, matrix.indices, labels)
+    expected = sorted(nx.connected_components(nx.Graph(W > 0)), key=min)
+    assert count == len(expected)
+    assert [set(np.flatnonzero(labels == number).tolist()) for number in range(count)] == expected
+
+
+def test_components_of_a_path_in_random_order():
+    order = np.random.default_rng(0).permutation(3000)
+    path = nx.to_scipy_sparse_array(nx.path_graph(3000), nodelist=order.tolist(), format="csr")
+    labels = np.empty(3000, dtype=np.int32)
+    assert adjacency.find_components(path.indptr, path.indices, labels) == 1
+    assert not labels.any()
