@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
 from graphsoft.kernels.adjacency import is_mirrored
-from graphsoft.sparse_input import canonical
+from graphsoft.sparse_input import canonical, narrow
 
 __all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "weight_matrix"]
 
@@ -66,7 +66,7 @@ def weight_matrix(
         if abs(exponent) > MODEST or smallest < np.finfo(np.float64).tiny:
             data = np.ldexp(data, -exponent)
             notes.append(f"weights multiplied by 2**{-exponent}")
-    result = canonical(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape))
+    result = canonical(narrow(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)))
     negative = np.flatnonzero(result.data < 0)
     if len(negative):
         row = int(np.searchsorted(result.indptr, negative[0], side="right")) - 1
@@ -117,7 +117,10 @@ def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | Non
     >>> asymmetry(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))[1]
     (0, 1)
     """
-    if is_mirrored(matrix.indptr, matrix.indices, matrix.data):
+    buffers = [buffer.view() for buffer in (matrix.indptr, matrix.indices, matrix.data)]
+    for buffer in buffers:
+        buffer.flags.writeable = False  # as the caller's may be, which would be another type to compile for
+    if is_mirrored(*buffers):
         return matrix, None
     turned = matrix.T.tocsr()
     gaps = abs(matrix - turned).tocsr()

@@ -19,7 +19,16 @@ from graphsoft.kernels.contraction import best_partners, contract, match
 from graphsoft.merging import Merging
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["Scale", "coarsen", "contracted", "grouped", "inverse_or_zero", "merge_round", "strays"]
+__all__ = [
+    "Scale",
+    "coarsen",
+    "contracted",
+    "grouped",
+    "inverse_or_zero",
+    "merge_round",
+    "strays",
+    "tree_order",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
@@ -50,14 +59,24 @@ class Scale:
     group: Array
 
 
-def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[Scale]:
+def coarsen(
+    graph: Graph, count: int, progress: Progress | None = None, dtype: type = np.float64
+) -> list[Scale]:
     """Contract `graph` to `count` nodes, keeping a scale each time that a quarter of the nodes is left.
+
+    Parameters
+    ----------
+    graph : Graph
+    count : int
+    progress : callable, optional
+    dtype : type
+        Of the weights of the scales: float32 where less memory is worth more than the last digits.
 
     Returns
     -------
     list of Scale
-        Finest first, with weights in float32; empty if the graph has no more than `count` nodes already.
-        Where no edge is left to merge along (more components than `count`), the lightest nodes are grouped.
+        Finest first; empty if the graph has no more than `count` nodes already. Where no edge is left to
+        merge along (more components than `count`), the lightest nodes are grouped.
 
     Examples
     --------
@@ -66,10 +85,10 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
     >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
     >>> scales[-1].graph.adjacency.toarray()
     array([[6., 1.],
-           [1., 6.]], dtype=float32)
+           [1., 6.]])
     """
     scales, group, last = [], np.arange(len(graph)), len(graph)
-    for half in _halves(graph, count, progress):
+    for half in _halves(graph, count, progress, dtype):
         group = half.group[group]
         if len(half.graph) <= max(count, last // FEWER):
             scales.append(Scale(half.graph, group))
@@ -77,9 +96,9 @@ def coarsen(graph: Graph, count: int, progress: Progress | None = None) -> list[
     return scales
 
 
-def _halves(graph: Graph, count: int, progress: Progress | None) -> Iterator[Scale]:
+def _halves(graph: Graph, count: int, progress: Progress | None, dtype: type = np.float32) -> Iterator[Scale]:
     """Contract each time that the nodes have halved: after that, merging goes through shorter lists."""
-    current, whole = _light(graph), len(graph)
+    current, whole = _with_weights(graph, dtype), len(graph)
     while len(current) > count:
         goal = max(count, len(current) // 2)
         merging = Merging(current.adjacency, current.degrees)
@@ -97,11 +116,34 @@ def _halves(graph: Graph, count: int, progress: Progress | None) -> Iterator[Sca
         yield Scale(current, group)
 
 
-def _light(graph: Graph) -> Graph:
-    """Take the weights in float32, none as 0; the rest is shared."""
+def tree_order(graph: Graph) -> Array:
+    """Find for every node its place in an order that keeps nodes together which merge early.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph import as_graph
+    >>> pairs = nx.Graph()
+    >>> pairs.add_weighted_edges_from([(0, 3, 9), (0, 1, 1), (1, 2, 9)])
+    >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
+    {0: 0, 3: 1, 1: 2, 2: 3}
+    """
+    groups = [half.group for half in _halves(graph, 1, None)]
+    places = np.zeros(1, dtype=np.int32)
+    for group in reversed(groups):
+        order = np.argsort(places[group], kind="stable")
+        places = np.empty(len(group), dtype=np.int32)
+        places[order] = np.arange(len(group), dtype=np.int32)
+    return places
+
+
+def _with_weights(graph: Graph, dtype: type) -> Graph:
+    """Take the weights in that type, none as 0; the rest is shared."""
     given = graph.adjacency
-    weights = given.data.astype(np.float32)
-    np.maximum(weights, np.finfo(np.float32).tiny, out=weights)
+    if given.dtype == dtype:
+        return graph
+    weights = given.data.astype(dtype)
+    np.maximum(weights, np.finfo(dtype).tiny, out=weights)
     return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
 
 
@@ -146,7 +188,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     members = np.argsort(group, kind="stable")
     member_ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
-    group = group.astype(adjacency.indices.dtype, copy=False)
+    group = group.astype(adjacency.indices.dtype)
     entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
     loads = entries[member_ptr]  # stored entries below each group
     counts = np.empty(groups, dtype=np.int64)

@@ -1,9 +1,10 @@
 """Approximate nearest neighbours: random trees, then neighbours of neighbours, on plain threads.
 
 The points of a small leaf are compared with each other by products of matrices, which costs far less for a
-pair than to fetch two points from memory. So a dozen trees and more do most of the work, and the steps along
-the graph that :mod:`pynndescent` lives by only finish it. Every row changes its own list alone, by what all
-lists were before: the same bits on any number of threads.
+pair than to fetch two points from memory. So trees do most of the work, and the steps along the graph that
+:mod:`pynndescent` lives by only finish it. Points are numbered by the first tree, so that near points
+lie near each other in memory. Every row changes its own list alone, by what all lists were before: the same
+bits on any number of threads.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from graphsoft.parallel import blocks, map_blocks
 __all__ = ["descend"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Lists = tuple[Array, Array, Array]  # numbers, squared distances, which are fresh
 
 LEAF = 256  # points in a leaf at most
-TREES, BATCH = 32, 4  # at most, and how many between two looks at what they yield
+TREES, BATCH = 32, 2  # at most, and how many grow at once
 ROUNDS = 8
 ROOM = 8  # how many of those that a point is a neighbour of are looked at
-# Trees go on while a batch finds more than this part of all lists anew, and rounds while one does.
-TREE_YIELD, ROUND_YIELD = 0.25, 0.01
+# Trees go on while one finds more than this part of all lists anew, and rounds while one does.
+TREE_YIELD, ROUND_YIELD = 0.12, 0.12
 SKETCH = 64  # numbers that trees see of a point with more than twice as many features
-LEAVES_AT_ONCE, ROWS_AT_ONCE = 16, 2048
+PART = 1 << 15  # points that a call grows a whole subtree of
+LEAVES_AT_ONCE, ROWS_AT_ONCE = 32, 2048
+REVERSED_AT_ONCE = 1 << 17
 
 
 def descend(data: Array, listed: int, seed: int) -> Array:
@@ -53,24 +55,28 @@ def descend(data: Array, listed: int, seed: int) -> Array:
     [[1, 2], [0, 2], [1, 0]]
     """
     count = len(data)
-    lists = (
-        np.full((count, listed), -1, dtype=np.int32),
-        np.full((count, listed), np.inf, dtype=np.float32),
-        np.zeros((count, listed), dtype=np.bool_),
-    )
     random = np.random.default_rng(seed)
-    seeds = random.integers(2**63, size=TREES).astype(np.uint64)
+    seeds = random.integers(2**63, size=1 + TREES).astype(np.uint64)
     seen = _sketch(data, random) if data.shape[1] > 2 * SKETCH else data
+    numbers = _grow(seen, seeds[:1])[0]
+    seen, data = _take(seen, numbers), _take(data, numbers)
+    width = -(-listed // kernels.LANES) * kernels.LANES
+    ids = np.full((count, width), -1, dtype=np.int32)
+    gaps = np.full((count, width), np.inf, dtype=np.float32)
     leaves = _leaves(count)
+    orders = [np.arange(count, dtype=np.int32)]
     for start, stop in blocks(TREES, BATCH):
-        orders = _grow(seen, seeds[start:stop])
-        found = sum(_join(data, order, leaves, lists) for order in orders)
-        if found <= TREE_YIELD * count * listed:
+        found = [_join(data, order, leaves, listed, ids, gaps) for order in orders]
+        if found[-1] <= TREE_YIELD * count * listed:
             break
-    for _ in range(ROUNDS):  # in the order of a tree: near points one after the other have much in common
-        if _look_around(data, orders[0], lists) <= ROUND_YIELD * count * listed:
+        orders = _grow(seen, seeds[1 + start : 1 + stop])
+    fresh = np.ones(ids.shape, dtype=np.bool_)
+    for _ in range(ROUNDS):
+        if _look_around(data, listed, ids, gaps, fresh) <= ROUND_YIELD * count * listed:
             break
-    return lists[0]
+    result = np.empty((count, listed), dtype=np.int32)
+    result[numbers] = np.where(ids[:, :listed] >= 0, numbers[ids[:, :listed]], -1)
+    return result
 
 
 def _sketch(data: Array, random: np.random.Generator) -> Array:
@@ -87,16 +93,44 @@ def _sketch(data: Array, random: np.random.Generator) -> Array:
     return result
 
 
+def _take(data: Array, rows: Array) -> Array:
+    """Copy rows of a table."""
+    result = np.empty((len(rows), data.shape[1]), dtype=data.dtype)
+
+    def part(start: int, stop: int) -> None:
+        np.take(data, rows[start:stop], axis=0, out=result[start:stop], mode="clip")
+
+    for _ in map_blocks(part, len(rows), ROWS_AT_ONCE):
+        pass
+    return result
+
+
 def _grow(data: Array, seeds: Array) -> list[Array]:
-    """Grow a tree of each seed: the points, leaf by leaf."""
+    """Grow a tree of each seed: the points, leaf by leaf.
 
-    def tree(number: int, _: int) -> Array:
-        order = np.arange(len(data), dtype=np.int32)
-        with np.errstate(over="ignore"):  # NumPy minds that random bits wrap round, where nothing is compiled
-            kernels.grow_tree(data, LEAF, seeds[number], order)
-        return order
+    Large parts of all trees are halved side by side, one in a call; small ones a call cuts into leaves.
+    """
+    count = len(data)
+    orders = np.tile(np.arange(count, dtype=np.int32), (len(seeds), 1))
+    borders = [0, count]
+    while True:
+        size = max(np.diff(borders))
+        leaf = size // 2 + 1 if size > PART else LEAF
+        parts = list(zip(borders[:-1], borders[1:], strict=True))
 
-    return list(map_blocks(tree, len(seeds), 1))
+        def cut(number, _):
+            tree, part = divmod(number, len(parts))
+            start, stop = parts[part]
+            with np.errstate(
+                over="ignore"
+            ):  # NumPy minds that random bits wrap round, where nothing is compiled
+                kernels.halve_parts(data, orders[tree], start, stop, leaf, seeds[tree])
+
+        for _ in map_blocks(cut, len(seeds) * len(parts), 1):
+            pass
+        if leaf == LEAF:
+            return list(orders)
+        borders = sorted({*borders, *(start + (stop - start) // 2 for start, stop in parts)})
 
 
 def _leaves(count: int) -> Array:
@@ -111,25 +145,30 @@ def _leaves(count: int) -> Array:
     return np.cumsum([0, *sizes])
 
 
-def _join(data: Array, order: Array, leaves: Array, lists: Lists) -> int:
+def _join(data: Array, order: Array, leaves: Array, listed: int, ids: Array, gaps: Array) -> int:
     """Let the points of every leaf find each other; a point is in one leaf only."""
 
     def join(start: int, stop: int) -> int:
-        return int(kernels.join_leaves(data, order, leaves, start, stop, *lists))
+        return int(kernels.join_leaves(data, order, leaves, start, stop, listed, ids, gaps))
 
     return sum(map_blocks(join, len(leaves) - 1, LEAVES_AT_ONCE))
 
 
-def _look_around(data: Array, order: Array, lists: Lists) -> int:
+def _look_around(data: Array, listed: int, ids: Array, gaps: Array, fresh: Array) -> int:
     """Let every point meet the neighbours of its neighbours, as they are before the round."""
-    ids, _, fresh = lists
-    reverse = np.full((len(data), ROOM), -1, dtype=np.int32)
-    reverse_fresh = np.zeros((len(data), ROOM), dtype=np.bool_)
-    kernels.fill_reverse(order, ids, fresh, reverse, reverse_fresh)
+    count = len(data)
+    reverse = np.full((count, ROOM), -1, dtype=np.int32)
+    reverse_fresh = np.zeros((count, ROOM), dtype=np.bool_)
+
+    def fill(start: int, stop: int) -> None:
+        kernels.fill_reverse(ids, fresh, listed, start, stop, reverse, reverse_fresh)
+
+    for _ in map_blocks(fill, count, REVERSED_AT_ONCE):
+        pass
     old = (ids.copy(), fresh.copy(), reverse, reverse_fresh)
 
     def look(start: int, stop: int) -> int:
         with np.errstate(over="ignore"):
-            return int(kernels.look_around(data, order, start, stop, old, *lists))
+            return int(kernels.look_around(data, start, stop, listed, old, ids, gaps, fresh))
 
-    return sum(map_blocks(look, len(data), ROWS_AT_ONCE))
+    return sum(map_blocks(look, count, ROWS_AT_ONCE))

@@ -20,7 +20,7 @@ from graphsoft.mapped import taken
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load, row_blocks
 from graphsoft.points import Points, first_copies
-from graphsoft.sparse_input import canonical, sparse_matrix
+from graphsoft.sparse_input import canonical, narrow, sparse_matrix
 from graphsoft.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
 
 __all__ = [
@@ -329,18 +329,9 @@ def _graph(
     matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str], sites: Array | None = None
 ) -> Graph:
     """Freeze checked weights, with int32 indices where they fit."""
-    count = matrix.shape[0]
-    fits = max(count, matrix.nnz) <= np.iinfo(np.int32).max
-    kind = np.int32 if fits else np.int64
     matrix.sort_indices()
-    adjacency = sp.csr_array(
-        (
-            np.ascontiguousarray(matrix.data, dtype=np.float64),
-            matrix.indices.astype(kind, copy=False),
-            matrix.indptr.astype(kind, copy=False),
-        ),
-        shape=matrix.shape,
-    )
+    adjacency = narrow(matrix)
+    adjacency.data = np.ascontiguousarray(matrix.data, dtype=np.float64)
     adjacency.has_canonical_format = True
     loops = int(np.count_nonzero(adjacency.diagonal()))
     if loops:
@@ -348,7 +339,7 @@ def _graph(
     alone = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
     if alone:
         notes = [*notes, f"{alone} nodes without edges"]
-    return marked(Graph(adjacency, range(count) if nodes is None else nodes, tuple(notes), sites))
+    return marked(Graph(adjacency, range(matrix.shape[0]) if nodes is None else nodes, tuple(notes), sites))
 
 
 def knn_graph(

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from graphsoft.checks import REAL_KINDS, refuse_no_numbers
 from graphsoft.errors import InputError
 
-__all__ = ["canonical", "sparse_matrix"]
+__all__ = ["canonical", "narrow", "sparse_matrix"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -55,21 +55,24 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
             argument, f"has the unknown sparse format {matrix.format!r}", "convert it with tocsr()"
         )
     indptr, indices, values = reader(matrix, shape, argument)
-    wide = max(shape[0], shape[1], len(indices)) > np.iinfo(np.int32).max
-    kind = np.int64 if wide else np.int32
-    result = sp.csr_array(
-        (
-            _checked_values(values, indptr, indices, argument),
-            indices.astype(kind, copy=False),
-            indptr.astype(kind, copy=False),
-        ),
-        shape=shape,
-    )
+    values = _checked_values(values, indptr, indices, argument)
+    result = narrow(sp.csr_array((values, indices, indptr), shape=shape))
     if not ordered:
         return result
     result = canonical(result)
     if not np.isfinite(result.data).all():
         raise InputError(argument, "repeated entries add up to more than float64 holds", "rescale the values")
+    return result
+
+
+def narrow(matrix: sp.csr_array) -> sp.csr_array:
+    """Give a matrix int32 indices where they fit, int64 where not; the values are shared."""
+    fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
+    kind = np.int32 if fits else np.int64
+    result = sp.csr_array(matrix.shape)
+    result.data = matrix.data
+    result.indices = matrix.indices.astype(kind, copy=False)
+    result.indptr = matrix.indptr.astype(kind, copy=False)
     return result
 
 

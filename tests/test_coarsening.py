@@ -14,10 +14,10 @@ from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, strays
 from graphsoft.methods.sweeps import joined
 
 
-@given(graphs(), st.integers(1, 12))
-def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count):
+@given(graphs(), st.integers(1, 12), st.sampled_from([np.float32, np.float64]))
+def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count, dtype):
     n = len(graph)
-    scales = coarsen(graph, count)
+    scales = coarsen(graph, count, dtype=dtype)
     if n <= count:
         assert scales == []
         return
@@ -30,8 +30,8 @@ def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count):
         assert 2 * len(scale.graph) <= below or scale is scales[-1]
         below = len(scale.graph)
         expected = naive.contract(W, group, below)
-        assert scale.graph.adjacency.dtype == np.float32
-        rounded = {"rtol": 1e-6, "atol": W.size * np.finfo(np.float32).tiny}
+        assert scale.graph.adjacency.dtype == dtype
+        rounded = {"rtol": 20 * np.finfo(dtype).eps, "atol": W.size * np.finfo(dtype).tiny}
         np.testing.assert_allclose(scale.graph.adjacency.toarray(), expected, **rounded)
         masses = naive.indicator(group, below).T @ graph.degrees
         np.testing.assert_allclose(scale.graph.degrees, masses, **rounded)

@@ -163,7 +163,7 @@ def test_the_trace_has_the_likelihood_before_each_widening():
 def test_likelihood_never_falls_in_dense_sweeps(count):
     graph = graph_of(cloud_graph())
     trace = factorized(Relation(support="dense", rounds=20), graph, count).trace
-    assert len(trace) == 80
+    assert len(trace) == 20 * 7
     assert rise(trace, graph) < 1e-12
 
 

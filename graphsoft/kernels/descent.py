@@ -1,7 +1,8 @@
 """Loops of the approximate neighbour search: random trees, pairs in their leaves, neighbours of neighbours.
 
-Every point has a list of the nearest points found so far: their numbers, squared distances in float32,
-rising, and which of them are fresh, that is new since the round before.
+Every point has a list of the nearest points found so far: their numbers, -1 where there are none, and their
+squared distances in float32, rising, infinite where there are none. Lists are padded to whole `LANES`, for
+loops of a known length become a few wide instructions; only the first `listed` places are used.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
-from graphsoft.kernels.neighbors import score_four
 
-__all__ = ["fill_reverse", "grow_tree", "join_leaves", "look_around", "sketch"]
+__all__ = ["LANES", "fill_reverse", "halve_parts", "join_leaves", "look_around", "sketch"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+LANES = 16
 SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache
-LANES = 32  # a tile's width is a multiple, or the loops over it would end in single steps
 SHIFT = 54  # 64 less the bits of SLOTS - 1
 
 
@@ -40,18 +40,21 @@ def sketch(data: Array, places: Array, signs: Array, start: int, stop: int, out:
 
 @kernel
 def _halve(keys: Array, order: Array, start: int, stop: int, middle: int) -> None:
-    """Reorder ``order[start:stop]`` so that no key before `middle` is above one from there on."""
+    """Reorder ``order[start:stop]`` so that no key before `middle` is above one from there on.
+
+    ``keys[0]`` belongs to ``order[start]``; keys are moved with what they belong to.
+    """
     low, high = start, stop - 1
     while low < high:
-        pivot = keys[(low + high) // 2]
+        pivot = keys[(low + high) // 2 - start]
         left, right = low, high
         while left <= right:
-            while keys[left] < pivot:
+            while keys[left - start] < pivot:
                 left += 1
-            while keys[right] > pivot:
+            while keys[right - start] > pivot:
                 right -= 1
             if left <= right:
-                keys[left], keys[right] = keys[right], keys[left]
+                keys[left - start], keys[right - start] = keys[right - start], keys[left - start]
                 order[left], order[right] = order[right], order[left]
                 left += 1
                 right -= 1
@@ -64,136 +67,173 @@ def _halve(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
 
 
 @kernel
-def grow_tree(data: Array, leaf: int, seed: Any, order: Array) -> None:
-    """Halve the points again and again, until no part is larger than `leaf`, and leave them in that order.
+def halve_parts(data: Array, order: Array, start: int, stop: int, leaf: int, seed: Any) -> None:
+    """Halve ``order[start:stop]`` again and again, until no part is larger than `leaf`.
 
-    A part is cut at the median along the line through two of its points. `order` (n,) holds all points.
+    A part is cut at the median along the line through two of its points, which depend on the seed and on
+    where the part lies: it does not matter how many calls grow a tree.
     """
-    count, depth = data.shape
-    keys = np.empty(count, dtype=np.float32)
+    depth = data.shape[1]
+    keys = np.empty(stop - start, dtype=np.float32)
     line = np.empty(depth, dtype=np.float32)
     parts = np.empty((128, 2), dtype=np.int64)
-    parts[0, 0], parts[0, 1] = 0, count
-    height, counter = 1, np.uint64(seed)
+    parts[0, 0], parts[0, 1] = start, stop
+    height = 1
     while height > 0:
         height -= 1
-        start, stop = parts[height, 0], parts[height, 1]
-        size = stop - start
+        first, end = parts[height, 0], parts[height, 1]
+        size = end - first
         if size <= leaf:
             continue
-        counter += np.uint64(0x9E3779B97F4A7C15)
-        one = order[start + np.int64(_draw(counter) % np.uint64(size))]
-        counter += np.uint64(0x9E3779B97F4A7C15)
-        other = order[start + np.int64(_draw(counter) % np.uint64(size))]
+        bits = _draw(_draw(np.uint64(seed) + np.uint64(first)) + np.uint64(end))
+        one = order[first + np.int64(bits % np.uint64(size))]
+        other = order[first + np.int64(_draw(bits) % np.uint64(size))]
         for k in range(depth):
             line[k] = data[one, k] - data[other, k]
-        for place in range(start, stop):
+        for place in range(first, end):
             row = data[order[place]]
             total = np.float32(0.0)
             for k in range(depth):
                 total += row[k] * line[k]
-            keys[place] = total
-        middle = start + size // 2
-        _halve(keys, order, start, stop, middle)
-        parts[height, 0], parts[height, 1] = start, middle
-        parts[height + 1, 0], parts[height + 1, 1] = middle, stop
+            keys[place - first] = total
+        middle = first + size // 2
+        _halve(keys, order, first, end, middle)
+        parts[height, 0], parts[height, 1] = first, middle
+        parts[height + 1, 0], parts[height + 1, 1] = middle, end
         height += 2
 
 
 @kernel
-def _accept(ids: Array, gaps: Array, fresh: Array, other: int, gap: Any) -> int:
+def _accept(ids: Array, gaps: Array, listed: int, other: int, gap: Any) -> int:
     """Put a point nearer than the last one into a list, unless it is there; tell whether it was put."""
-    last = ids.shape[0] - 1
-    there = 0
-    for rank in range(last + 1):
-        there += ids[rank] == other
+    there, place = 0, 0
+    for first in range(0, ids.shape[0], LANES):
+        some, near = ids[first : first + LANES], gaps[first : first + LANES]
+        for rank in range(LANES):
+            there += some[rank] == other
+            place += near[rank] <= gap
     if there > 0:
         return 0
-    place = last
-    while place > 0 and gaps[place - 1] > gap:
-        ids[place], gaps[place], fresh[place] = ids[place - 1], gaps[place - 1], fresh[place - 1]
-        place -= 1
-    ids[place], gaps[place], fresh[place] = other, gap, True
+    for rank in range(listed - 1, place, -1):
+        ids[rank], gaps[rank] = ids[rank - 1], gaps[rank - 1]
+    ids[place], gaps[place] = other, gap
     return 1
 
 
 @kernel
-def _keep_near(
-    scores: Array, half: Any, own: int, order: Array, first: int, lists: tuple[Array, Array, Array]
-) -> int:
-    """Take the points of a leaf that are nearer than the last one into the lists of a row."""
-    ids, gaps, fresh = lists
-    last = gaps.shape[0] - 1
-    bound = gaps[last] / 2 - half
-    found = 0
-    for start in range(0, scores.shape[0], LANES):
-        lower = 0
-        for j in range(start, start + LANES):
-            lower += scores[j] < bound
-        if lower == 0:
+def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
+    """Compute the inner products of four rows from `i` on and four from `j` on, into `out` (4, blocks, LANES).
+
+    Sixteen sums stay in registers, for eight numbers read.
+    """
+    a0, a1, a2, a3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+    b0, b1, b2, b3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = np.float32(0.0)
+    s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = np.float32(0.0)
+    for k in range(rows.shape[1]):
+        x0, x1, x2, x3 = a0[k], a1[k], a2[k], a3[k]
+        y0, y1, y2, y3 = b0[k], b1[k], b2[k], b3[k]
+        s00, s01, s02, s03 = s00 + x0 * y0, s01 + x0 * y1, s02 + x0 * y2, s03 + x0 * y3
+        s10, s11, s12, s13 = s10 + x1 * y0, s11 + x1 * y1, s12 + x1 * y2, s13 + x1 * y3
+        s20, s21, s22, s23 = s20 + x2 * y0, s21 + x2 * y1, s22 + x2 * y2, s23 + x2 * y3
+        s30, s31, s32, s33 = s30 + x3 * y0, s31 + x3 * y1, s32 + x3 * y2, s33 + x3 * y3
+    block, lane = j // LANES, j % LANES
+    o0, o1, o2, o3 = out[0, block], out[1, block], out[2, block], out[3, block]
+    o0[lane], o0[lane + 1], o0[lane + 2], o0[lane + 3] = s00, s01, s02, s03
+    o1[lane], o1[lane + 1], o1[lane + 2], o1[lane + 3] = s10, s11, s12, s13
+    o2[lane], o2[lane + 1], o2[lane + 2], o2[lane + 3] = s20, s21, s22, s23
+    o3[lane], o3[lane + 1], o3[lane + 2], o3[lane + 3] = s30, s31, s32, s33
+
+
+@kernel
+def _offer_pairs(
+    products: Array, own: int, members: Array, halves: Array, bounds: Array, listed: int,
+    ids: Array, gaps: Array,
+) -> int:  # fmt: skip
+    """Offer a point of a leaf and those after it to each other.
+
+    `products` (blocks, LANES) are those of the point with all `members`, `halves` are half of the squared
+    lengths, and `bounds` half of the last squared distance in each list.
+    """
+    row, found = members[own], 0
+    mine, near = ids[row], gaps[row]
+    half, bound = halves[own // LANES, own % LANES], bounds[own // LANES, own % LANES]
+    for block in range(own // LANES, products.shape[0]):
+        product, other_half, other_bound = products[block], halves[block], bounds[block]
+        hits = 0
+        for lane in range(LANES):
+            apart = half + other_half[lane] - product[lane]
+            hits += (apart < bound) | (apart < other_bound[lane])
+        if hits == 0:
             continue
-        for j in range(start, start + LANES):
-            if scores[j] < bound and j != own:
-                gap = max(np.float32(0.0), 2 * (scores[j] + half))
-                if gap < gaps[last]:
-                    found += _accept(ids, gaps, fresh, order[first + j], gap)
-                    bound = gaps[last] / 2 - half
+        for lane in range(LANES):
+            apart = half + other_half[lane] - product[lane]
+            if (apart < bound or apart < other_bound[lane]) and block * LANES + lane > own:
+                other, gap = members[block * LANES + lane], max(np.float32(0.0), 2 * apart)
+                if gap < near[listed - 1]:
+                    found += _accept(mine, near, listed, other, gap)
+                    bound = near[listed - 1] / 2
+                if gap < gaps[other, listed - 1]:
+                    found += _accept(ids[other], gaps[other], listed, row, gap)
+                    other_bound[lane] = gaps[other, listed - 1] / 2
     return found
 
 
 @kernel
 def join_leaves(
-    data: Array, order: Array, leaves: Array, start: int, stop: int, ids: Array, gaps: Array, fresh: Array
+    data: Array, order: Array, leaves: Array, start: int, stop: int, listed: int, ids: Array, gaps: Array
 ) -> int:
     """Let the points of each of the leaves ``start:stop`` find each other.
 
     Leaf i holds ``order[leaves[i]:leaves[i + 1]]``. Numbers are taken relative to a point of the leaf, so
     that little is lost to rounding. Returns how many neighbours were found.
     """
-    depth, found = data.shape[1], 0
+    depth, found, most = data.shape[1], 0, 0
     for leaf in range(start, stop):
-        first, size = leaves[leaf], leaves[leaf + 1] - leaves[leaf]
-        width = (size + LANES - 1) // LANES * LANES
-        left = np.zeros((width, depth), dtype=np.float32)
-        tile = np.zeros((depth, width), dtype=np.float32)
-        halves = np.full(width, np.inf, dtype=np.float32)
-        scores = np.empty((4, width), dtype=np.float32)
-        for i in range(size):
-            row, total = order[first + i], np.float32(0.0)
+        most = max(most, leaves[leaf + 1] - leaves[leaf])
+    blocks = (most + LANES - 1) // LANES
+    rows = np.zeros((blocks * LANES, depth), dtype=np.float32)
+    halves = np.empty((blocks, LANES), dtype=np.float32)
+    bounds = np.empty((blocks, LANES), dtype=np.float32)
+    products = np.zeros((4, blocks, LANES), dtype=np.float32)
+    for leaf in range(start, stop):
+        members = order[leaves[leaf] : leaves[leaf + 1]]
+        halves[:] = np.inf  # past the last member nothing is near
+        bounds[:] = -np.inf
+        for i in range(len(members)):
+            moved, total = rows[i], np.float32(0.0)
+            source, origin = data[members[i]], data[members[0]]
             for k in range(depth):
-                value = data[row, k] - data[order[first], k]
-                left[i, k] = value
+                value = source[k] - origin[k]
+                moved[k] = value
                 total += value * value
-            halves[i] = total / 2
-        for lane in range(0, width, LANES):  # row by row each number would meet a cold line
-            for k in range(depth):
-                for i in range(lane, lane + LANES):
-                    tile[k, i] = left[i, k]
-        for i in range(0, size, 4):
-            score_four(left, i, tile, halves, scores)
-            for lane in range(min(4, size - i)):
-                row = order[first + i + lane]
-                lists = ids[row], gaps[row], fresh[row]
-                found += _keep_near(scores[lane], halves[i + lane], i + lane, order, first, lists)
+            halves[i // LANES, i % LANES] = total / 2
+            bounds[i // LANES, i % LANES] = gaps[members[i], listed - 1] / 2
+        for i in range(0, len(members), 4):
+            for j in range(i, len(members), 4):
+                _multiply(rows, i, j, products)
+            for own in range(i, min(i + 4, len(members))):
+                found += _offer_pairs(products[own - i], own, members, halves, bounds, listed, ids, gaps)
     return found
 
 
 @kernel
-def fill_reverse(order: Array, ids: Array, fresh: Array, reverse: Array, reverse_fresh: Array) -> None:
-    """List for each point some of those that it is a neighbour of, where it ranks high first.
+def fill_reverse(
+    ids: Array, fresh: Array, listed: int, start: int, stop: int, out: Array, fresh_out: Array
+) -> None:
+    """List for each of the points ``start:stop`` some of those that it is a neighbour of.
 
-    `reverse` (n, r) is passed in full of -1.
+    `out` (n, r) is passed in full of -1.
     """
-    room = reverse.shape[1]
-    filled = np.zeros(reverse.shape[0], dtype=np.int32)
-    for rank in range(ids.shape[1]):
-        for place in range(order.shape[0]):
-            row = order[place]
+    room = out.shape[1]
+    filled = np.zeros(stop - start, dtype=np.int32)
+    for rank in range(listed):
+        for row in range(ids.shape[0]):
             other = ids[row, rank]
-            if other >= 0 and filled[other] < room:
-                reverse[other, filled[other]] = row
-                reverse_fresh[other, filled[other]] = fresh[row, rank]
-                filled[other] += 1
+            if start <= other < stop and filled[other - start] < room:
+                out[other, filled[other - start]] = row
+                fresh_out[other, filled[other - start]] = fresh[row, rank]
+                filled[other - start] += 1
 
 
 @kernel
@@ -213,54 +253,85 @@ def _met(table: Array, stamp: int, point: int) -> bool:
 
 
 @kernel
-def _squared(data: Array, one: int, other: int) -> Any:
-    left, right = data[one], data[other]
-    total = np.float32(0.0)
+def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
+    """Compute the squared distances of a row to four others: so many can be fetched at once."""
+    mine = data[row]
+    b0, b1, b2, b3 = data[others[0]], data[others[1]], data[others[2]], data[others[3]]
+    s0 = s1 = s2 = s3 = np.float32(0.0)
     for k in range(data.shape[1]):
-        gap = left[k] - right[k]
-        total += gap * gap
-    return total
+        own = mine[k]
+        g0, g1, g2, g3 = own - b0[k], own - b1[k], own - b2[k], own - b3[k]
+        s0, s1, s2, s3 = s0 + g0 * g0, s1 + g1 * g1, s2 + g2 * g2, s3 + g3 * g3
+    out[0], out[1], out[2], out[3] = s0, s1, s2, s3
+
+
+@kernel
+def _gather(
+    row: int, listed: int, old: tuple[Array, Array, Array, Array], table: Array, out: Array
+) -> int:
+    """Write the neighbours of the neighbours of a row into `out`, each once; tell how many.
+
+    A pair is passed over where neither of the two steps to it is fresh.
+    """
+    ids, fresh, reverse, reverse_fresh = old
+    count = 0
+    _met(table, row, row)
+    for rank in range(listed):
+        if ids[row, rank] >= 0:
+            _met(table, row, ids[row, rank])
+    for step in range(listed + reverse.shape[1]):
+        middle = ids[row, step] if step < listed else reverse[row, step - listed]
+        if middle < 0:
+            continue
+        new_step = fresh[row, step] if step < listed else reverse_fresh[row, step - listed]
+        theirs, new = ids[middle], fresh[middle]
+        for rank in range(listed):
+            if theirs[rank] >= 0 and (new_step or new[rank]) and not _met(table, row, theirs[rank]):
+                out[count] = theirs[rank]
+                count += 1
+    return count
+
+
+@kernel
+def _mark_fresh(ids: Array, old: Array, listed: int, fresh: Array) -> None:
+    """Mark those of a list that it did not hold before."""
+    for rank in range(listed):
+        there = 0
+        for first in range(0, old.shape[0], LANES):
+            some = old[first : first + LANES]
+            for other in range(LANES):
+                there += some[other] == ids[rank]
+        fresh[rank] = there == 0
 
 
 @kernel
 def look_around(
     data: Array,
-    order: Array,
     start: int,
     stop: int,
+    listed: int,
     old: tuple[Array, Array, Array, Array],
     ids: Array,
     gaps: Array,
     fresh: Array,
 ) -> int:
-    """Let the points ``order[start:stop]`` meet the neighbours of their neighbours.
+    """Let the points ``start:stop`` meet the neighbours of their neighbours.
 
-    `old` are the lists before the round, as (ids, fresh, reverse, reverse_fresh); `ids`, `gaps` and `fresh`
-    hold the same at first and only the rows of these points change. A pair is passed over where
-    neither of the two steps to it is fresh. Returns how many neighbours were found.
+    `old` are the lists before the round, as (ids, fresh, reverse, reverse_fresh); `ids` and `gaps`
+    hold the same at first and only the rows of these points change. Returns how many neighbours were found.
     """
-    old_ids, old_fresh, reverse, reverse_fresh = old
-    listed, room = old_ids.shape[1], reverse.shape[1]
     table = np.full(SLOTS, -1, dtype=np.int64)
+    # after the last candidate three more are read and not used
+    candidates = np.zeros((listed + old[2].shape[1]) * listed + 3, dtype=np.int32)
+    apart = np.empty(4, dtype=np.float32)
     found = 0
-    for place in range(start, stop):
-        row = order[place]
-        mine, near, flags = ids[row], gaps[row], fresh[row]
-        _met(table, place, row)
-        for rank in range(listed):
-            flags[rank] = False
-            if mine[rank] >= 0:
-                _met(table, place, mine[rank])
-        for step in range(listed + room):
-            middle = old_ids[row, step] if step < listed else reverse[row, step - listed]
-            if middle < 0:
-                continue
-            new_step = old_fresh[row, step] if step < listed else reverse_fresh[row, step - listed]
-            for rank in range(listed):
-                other, new_other = old_ids[middle, rank], old_fresh[middle, rank]
-                if other < 0 or not (new_step or new_other) or _met(table, place, other):
-                    continue
-                gap = _squared(data, row, other)
-                if gap < near[listed - 1]:
-                    found += _accept(mine, near, flags, other, gap)
+    for row in range(start, stop):
+        mine, near = ids[row], gaps[row]
+        count = _gather(row, listed, old, table, candidates)
+        for first in range(0, count, 4):
+            _measure_four(data, row, candidates[first : first + 4], apart)
+            for place in range(min(4, count - first)):
+                if apart[place] < near[listed - 1]:
+                    found += _accept(mine, near, listed, candidates[first + place], apart[place])
+        _mark_fresh(mine, old[0][row], listed, fresh[row])
     return found

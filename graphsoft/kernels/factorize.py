@@ -20,7 +20,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["dense_sweep", "gains", "lift_gains", "reorder", "reweight", "sweep"]
+__all__ = ["dense_sweep", "gains", "lift_gains", "lift_to_groups", "reorder", "reweight", "sweep"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -228,6 +228,57 @@ def lift_gains(
             out_gain[at] = mean
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = 0.0
+
+
+@kernel
+def lift_to_groups(
+    held: Array,
+    ptr: Array,
+    clusters: Array,
+    gain: Array,
+    group: Array,
+    upper_ptr: Array,
+    upper_clusters: Array,
+    upper_gain: Array,
+    upper_count: int,
+    start: int,
+    stop: int,
+    out_ptr: Array,
+    out_clusters: Array,
+    out_gain: Array,
+) -> int:
+    """Give each cluster of the rows `start:stop` the gain of its group, and leave out those of no use.
+
+    The first ``held[i + 1] - held[i]`` clusters of a row are its own and stay. Of any other group whose gain
+    is above one, the cluster of largest gain comes in. Returns how many were written.
+    """
+    above = np.zeros(upper_count)
+    best = np.full(upper_count, -1, dtype=np.int64)
+    filled = 0
+    for i in range(start, stop):
+        for at in range(upper_ptr[i], upper_ptr[i + 1]):
+            above[upper_clusters[at]] = upper_gain[at]
+        begin = ptr[i] + held[i + 1] - held[i]
+        for at in range(ptr[i], begin):
+            best[group[clusters[at]]] = at
+            out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
+            filled += 1
+        for at in range(begin, ptr[i + 1]):
+            now = best[group[clusters[at]]]
+            if above[group[clusters[at]]] <= 1.0 or (now >= 0 and now < begin):
+                continue  # its group is of no use here, or has a cluster here already
+            if now < 0 or gain[at] > gain[now] or (gain[at] == gain[now] and clusters[at] < clusters[now]):
+                best[group[clusters[at]]] = at
+        for at in range(begin, ptr[i + 1]):
+            if best[group[clusters[at]]] == at:
+                out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
+                filled += 1
+        for at in range(ptr[i], ptr[i + 1]):
+            best[group[clusters[at]]] = -1
+        for at in range(upper_ptr[i], upper_ptr[i + 1]):
+            above[upper_clusters[at]] = 0.0
+        out_ptr[i - start + 1] = filled
+    return filled
 
 
 @kernel

@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.checks import choice, integer
-from graphsoft.coarsening import coarsen, grouped, inverse_or_zero, strays
+from graphsoft.coarsening import coarsen, grouped, inverse_or_zero, strays, tree_order
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import dense_sweep
-from graphsoft.memberships import one_cluster_each
+from graphsoft.memberships import likeliest, one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Progress, Sample
 from graphsoft.methods.losses import refined
 from graphsoft.methods.sweeps import (
@@ -29,6 +29,7 @@ from graphsoft.methods.sweeps import (
     gains_at_borders,
     gains_of,
     lifted,
+    lifted_to_groups,
     reweighted,
     swept,
     torn,
@@ -94,7 +95,7 @@ class Relation:
     loss: str | float = "kullback-leibler"
     support: str = "adaptive"
     rounds: int = 3
-    sweeps: int = 3
+    sweeps: int = 6
     max_sweeps: int = 200
 
     def __post_init__(self) -> None:
@@ -139,8 +140,9 @@ class Relation:
         return real and LEAST_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
     def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
-        scales = coarsen(graph, count, log.progress)
-        memberships = sp.eye_array(count if scales else len(graph), count, format="csr")
+        scales = coarsen(graph, count, log.progress, np.float32)
+        # neighbouring clusters get neighbouring numbers: `by_cluster` then puts their nodes near each other
+        memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
         log.planned += (self.sweeps + 1) * (max(len(scales) - 1, 0) + self.rounds)
         while scales:
             memberships = memberships[scales.pop().group]
@@ -224,28 +226,24 @@ def polish_level(
         The upper level's log-likelihood before each widening.
     """
     log = _Log("polishing", rounds * (sweeps + 1), progress)
+    group = likeliest(groups)
     for _ in range(rounds):
         border, above, log_likelihood = gains_at_borders(graph, memberships @ groups)
         log.count(log_likelihood)
         candidates = gains_of(Model.of(graph, memberships), border)
-        memberships = _regrouped(memberships, border, candidates, above, groups)
+        gain = lifted_to_groups(memberships[border], candidates, above, group)
+        memberships = _regained(memberships, border, gain)
         upper = (memberships @ groups).tocsr()
-        moved = torn(upper)
-        factors = upper.copy()
+        moved, factors = torn(upper), upper.copy()
         factors.data = swept(graph, upper, sweeps, LEAST_POLISHED, log.count) / upper.data
-        memberships = _regrouped(memberships, moved, memberships[moved], factors[moved], groups)
+        gain = lifted(memberships[moved], factors[moved], groups)
+        memberships = _regained(memberships, moved, gain)
     return memberships, tuple(log.trace)
 
 
-def _regrouped(
-    memberships: sp.csr_array,
-    rows: Array,
-    candidates: sp.csr_array,
-    upper: sp.csr_array,
-    groups: sp.csr_array,
-) -> sp.csr_array:
-    """Multiply the shares of some nodes by the gains of their groups; `candidates` have their clusters."""
-    found = reweighted(memberships[rows], lifted(candidates, upper, groups), LEAST_POLISHED)
+def _regained(memberships: sp.csr_array, rows: Array, gain: sp.csr_array) -> sp.csr_array:
+    """Multiply the shares of some nodes by gains."""
+    found = reweighted(memberships[rows], gain, LEAST_POLISHED)
     source = np.arange(memberships.shape[0])
     source[rows] = len(source) + np.arange(len(rows))
     return sp.vstack([memberships, found], format="csr")[source]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from graphsoft.coarsening import inverse_or_zero
 from graphsoft.graph import Graph
-from graphsoft.kernels.factorize import gains, lift_gains, reorder, reweight, sweep
+from graphsoft.kernels.factorize import gains, lift_gains, lift_to_groups, reorder, reweight, sweep
 from graphsoft.memberships import likeliest
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -32,6 +32,7 @@ __all__ = [
     "gains_of",
     "joined",
     "lifted",
+    "lifted_to_groups",
     "reweighted",
     "swept",
     "torn",
@@ -98,7 +99,7 @@ def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
     ([1, 0, 2], [0.0, 1.0, 1.0])
     """
     given = graph.adjacency
-    nodes = np.argsort(likeliest(memberships), kind="stable").astype(given.indices.dtype)
+    nodes = np.lexsort((_second(memberships), likeliest(memberships))).astype(given.indices.dtype)
     places = np.empty_like(nodes)
     places[nodes] = np.arange(len(nodes), dtype=places.dtype)
     ptr = np.zeros_like(given.indptr)
@@ -114,6 +115,17 @@ def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
         pass
     moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
     return Near(Graph(moved, range(len(nodes))), nodes, places)
+
+
+def _second(memberships: sp.csr_array) -> Array:
+    """Find the second likeliest cluster of every node, -1 for those that hold just one."""
+    rows = torn(memberships)
+    several = memberships[rows]
+    first = np.repeat(likeliest(several), np.diff(several.indptr))
+    shares = np.where(several.indices == first, 0.0, several.data)
+    second = np.full(memberships.shape[0], -1, dtype=np.int32)
+    second[rows] = likeliest(sp.csr_array((shares, several.indices, several.indptr), shape=several.shape))
+    return second
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +286,32 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
     return sp.csr_array((gain, candidates.indices, candidates.indptr), shape=candidates.shape)
 
 
+def lifted_to_groups(
+    memberships: sp.csr_array, candidates: sp.csr_array, upper: sp.csr_array, group: Array
+) -> sp.csr_array:
+    """Give candidates the gain of their groups: all that rows hold, and the best of each group to come in."""
+    held = memberships.indptr
+
+    def piece(start: int, stop: int) -> Rows:
+        room = int(candidates.indptr[stop] - candidates.indptr[start])
+        ptr = np.zeros(stop - start + 1, dtype=np.int64)
+        clusters, gain = np.empty(room, dtype=np.int32), np.empty(room)
+        filled = lift_to_groups(
+            held, candidates.indptr, candidates.indices, candidates.data, group, upper.indptr, upper.indices,
+            upper.data, upper.shape[1], start, stop, ptr, clusters, gain,
+        )  # fmt: skip
+        return ptr, clusters[:filled].copy(), gain[:filled].copy()
+
+    return joined(list(map_pieces(piece, pieces_by_load(candidates.indptr, LOAD))), memberships.shape[1])
+
+
 def reweighted(
     memberships: sp.csr_array, gain: sp.csr_array, least: float, seed: float = SEED
 ) -> sp.csr_array:
     """Multiply shares by gains; clusters not held enter with at most `seed`, and none stays below `least`."""
 
     def piece(start: int, stop: int) -> Rows:
-        found = gain.indptr[start : stop + 1], gain.indices, gain.data
+        found = gain.indptr[start : stop + 1].astype(np.int64), gain.indices, gain.data
         return _reweighted_rows(memberships, found, seed, least, start, stop)
 
     return joined(list(map_pieces(piece, pieces_by_load(gain.indptr, LOAD))), memberships.shape[1])
