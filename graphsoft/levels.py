@@ -301,8 +301,9 @@ def _climb_polished(
         upper = groups[-1] if upper is None else upper @ groups[-1]
         rounds, sweeps = method.rounds, method.sweeps
         memberships, trace = polish_level(near.graph, memberships, upper, rounds, sweeps, progress)
-        status = f"grouped and polished by {len(trace)} sweeps"
-        runs.append(_Run(status, len(trace), trace, time.perf_counter() - began))
+        done = rounds * (sweeps + 1)
+        status = f"grouped and polished by {done} sweeps"
+        runs.append(_Run(status, done, trace, time.perf_counter() - began))
     memberships, levels = memberships[near.places], []
     for group, run in zip([*groups, None], runs, strict=True):
         clusters = cluster_graph(memberships, graph.degrees)

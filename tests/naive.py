@@ -176,6 +176,20 @@ def lifted_gains(upper, P):
     return lifted
 
 
+def regrouped(gain, upper, held, group):
+    """Gains of groups for the clusters that nodes hold, and for the best to come in of each group not held."""
+    found = np.full(gain.shape, np.nan)
+    for i in range(len(gain)):
+        mine = {group[q] for q in np.flatnonzero(held[i])}
+        for q in np.flatnonzero(held[i]):
+            found[i, q] = upper[i, group[q]]
+        for g in range(upper.shape[1]):
+            others = [q for q in range(len(group)) if group[q] == g and not np.isnan(gain[i, q])]
+            if g not in mine and upper[i, g] > 1 and others:
+                found[i, max(others, key=lambda q, i=i: (gain[i, q], -q))] = upper[i, g]
+    return found
+
+
 def polish_step(W, S, P, floor=0.0):
     """One step that raises the log-likelihood of S P by way of S."""
     grown = S * lifted_gains(gains(W, S @ P, floor), P)

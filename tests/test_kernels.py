@@ -186,6 +186,27 @@ def test_lift_gains(example, data, cut):
     np.testing.assert_allclose(lifted, expected[candidates.tocoo().coords], rtol=1e-12)
 
 
+@given(factored_graphs(clusters=6), st.integers(1, 4))
+def test_lift_to_groups(example, count):
+    W, S = example
+    group = np.arange(S.shape[1]) % count
+    candidates = run_gains(W, S, [])[0]
+    upper = run_gains(W, S @ np.eye(count)[group], [])[0]
+    out = np.zeros(len(W) + 1, np.int64), np.empty(candidates.nnz, np.int32), np.empty(candidates.nnz)
+    filled = factorize.lift_to_groups(
+        sparse(S)[0], candidates.indptr, candidates.indices, candidates.data, group, upper.indptr,
+        upper.indices, upper.data, count, *out,
+    )  # fmt: skip
+    found = np.full(S.shape, np.nan)
+    for i in range(len(W)):
+        part = slice(out[0][i], out[0][i + 1])
+        found[i, out[1][part]] = out[2][part]
+    assert filled == out[0][-1] == np.count_nonzero(~np.isnan(found))
+    gain = np.full(S.shape, np.nan)
+    gain[candidates.tocoo().coords] = candidates.data
+    np.testing.assert_array_equal(found, naive.regrouped(gain, upper.toarray(), S > 0, group))
+
+
 @given(weight_matrices(), cuts)
 def test_best_partners(W, cut):
     d = W.sum(axis=1)

@@ -33,7 +33,7 @@ import numpy as np
 from speed import load, make_graph
 
 import graphsoft
-from graphsoft.coarsening import coarsen, contracted, light
+from graphsoft.coarsening import coarsen, contracted
 from graphsoft.graph import as_graph
 from graphsoft.kernels import kernel
 from graphsoft.merging import Merging
@@ -349,13 +349,14 @@ def measure_engine(W):
     print("clustering the graph ...", flush=True)
     graph = as_graph(W)
     found = graphsoft.hierarchy(graph, levels=[CLUSTERS])[0].memberships
-    near = relation.by_cluster(graph, found)
+    near = sweeps.by_cluster(graph, found)
     memberships, rows = found[near.nodes], []
 
     narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.LEAST, lambda: None)
     rows.append(measured("narrow sweep", needs_of_sweep(near.graph, memberships), narrow))
-    wide = partial(sweeps.gains_of, near.graph, memberships)
-    gain = wide().matrix
+    model, everyone = sweeps.Model.of(near.graph, memberships), np.arange(len(graph))
+    wide = partial(sweeps.gains_of, model, everyone)
+    gain = wide()
     rows.append(measured("wide sweep: gains", needs_of_gains(near.graph, memberships, gain), wide))
     step = partial(sweeps.reweighted, memberships, gain, relation.LEAST)
     rows.append(measured("wide sweep: new shares", needs_of_reweighting(memberships, gain, step()), step))
@@ -364,7 +365,7 @@ def measure_engine(W):
     rows.append(measured("dense sweep", needs_of_dense_sweep(near.graph, shares), dense, 3))
     del shares, dense
 
-    graph = light(graph)
+    graph = near.graph
     merging = Merging(graph.adjacency, graph.degrees)
     look = partial(Merging, graph.adjacency, graph.degrees)
     rows.append(measured("best partners", needs_of_partners(graph), look, 3))

@@ -241,13 +241,11 @@ def lift_to_groups(
     upper_clusters: Array,
     upper_gain: Array,
     upper_count: int,
-    start: int,
-    stop: int,
     out_ptr: Array,
     out_clusters: Array,
     out_gain: Array,
 ) -> int:
-    """Give each cluster of the rows `start:stop` the gain of its group, and leave out those of no use.
+    """Give each cluster of all rows the gain of its group, and leave out those of no use.
 
     The first ``held[i + 1] - held[i]`` clusters of a row are its own and stay. Of any other group whose gain
     is above one, the cluster of largest gain comes in. Returns how many were written.
@@ -255,7 +253,7 @@ def lift_to_groups(
     above = np.zeros(upper_count)
     best = np.full(upper_count, -1, dtype=np.int64)
     filled = 0
-    for i in range(start, stop):
+    for i in range(len(ptr) - 1):
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = upper_gain[at]
         begin = ptr[i] + held[i + 1] - held[i]
@@ -277,7 +275,7 @@ def lift_to_groups(
             best[group[clusters[at]]] = -1
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = 0.0
-        out_ptr[i - start + 1] = filled
+        out_ptr[i + 1] = filled
     return filled
 
 

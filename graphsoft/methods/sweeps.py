@@ -32,7 +32,7 @@ __all__ = [
     "gains_of",
     "joined",
     "lifted",
-    "lifted_to_groups",
+    "regrouped",
     "reweighted",
     "swept",
     "torn",
@@ -286,23 +286,26 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
     return sp.csr_array((gain, candidates.indices, candidates.indptr), shape=candidates.shape)
 
 
-def lifted_to_groups(
-    memberships: sp.csr_array, candidates: sp.csr_array, upper: sp.csr_array, group: Array
+def regrouped(
+    graph: Graph, memberships: sp.csr_array, rows: Array, upper: sp.csr_array, group: Array, least: float
 ) -> sp.csr_array:
-    """Give candidates the gain of their groups: all that rows hold, and the best of each group to come in."""
-    held = memberships.indptr
+    """Take a step with the gains of groups, which `upper` has for the nodes in `rows`: their new rows.
 
-    def piece(start: int, stop: int) -> Rows:
-        room = int(candidates.indptr[stop] - candidates.indptr[start])
+    Of each group that a node does not hold and would gain by, the neighbours' cluster of largest gain enters.
+    """
+    held = memberships[rows]
+
+    def step(start: int, stop: int, found: Rows) -> Rows:
         ptr = np.zeros(stop - start + 1, dtype=np.int64)
-        clusters, gain = np.empty(room, dtype=np.int32), np.empty(room)
+        clusters, gain = np.empty_like(found[1]), np.empty_like(found[2])
         filled = lift_to_groups(
-            held, candidates.indptr, candidates.indices, candidates.data, group, upper.indptr, upper.indices,
-            upper.data, upper.shape[1], start, stop, ptr, clusters, gain,
+            held.indptr[start : stop + 1], *found, group, upper.indptr[start : stop + 1], upper.indices,
+            upper.data, upper.shape[1], ptr, clusters, gain,
         )  # fmt: skip
-        return ptr, clusters[:filled].copy(), gain[:filled].copy()
+        return _reweighted_rows(held, (ptr, clusters[:filled], gain[:filled]), SEED, least, start, stop)
 
-    return joined(list(map_pieces(piece, pieces_by_load(candidates.indptr, LOAD))), memberships.shape[1])
+    parts, _ = Model.of(graph, memberships).gains(rows, step)
+    return joined(parts, memberships.shape[1])
 
 
 def reweighted(
