@@ -177,7 +177,7 @@ def lifted_gains(upper, P):
 
 
 def regrouped(gain, upper, held, group):
-    """Gains of groups for the clusters that nodes hold, and for the best to come in of each group not held."""
+    """Gains of groups for the clusters that nodes hold, and for the best one of each group not held."""
     found = np.full(gain.shape, np.nan)
     for i in range(len(gain)):
         mine = {group[q] for q in np.flatnonzero(held[i])}
