@@ -69,7 +69,7 @@ def test_passes_over_the_edges_do_not_grow_with_the_points(neighbor_graphs):
 
 def test_narrow_sweeps_leave_out_nodes_of_one_cluster(neighbor_graphs):
     graph = neighbor_graphs[0]
-    sure = graphsoft.cluster(graph, 100).memberships
+    sure = graphsoft.cluster(graph, 50).memberships
     with pytest.MonkeyPatch.context() as patch:
         edges = Edges(patch)
         sweeps.swept(graph, sure, 5, 1e-4, lambda: None)
