@@ -50,10 +50,8 @@ def room(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
         return np.empty(shape, dtype=dtype)
     with tempfile.TemporaryFile(prefix="graphsoft-") as file:
         file.truncate(size)
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(
-                file.fileno(), 0, size
-            )  # a full disk is an error here, and would be a crash later
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and would be a crash later
+            os.posix_fallocate(file.fileno(), 0, size)
         return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
 
 
