@@ -28,6 +28,7 @@ __all__ = [
     "merge_round",
     "strays",
     "tree_order",
+    "weight_type",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,7 +71,8 @@ def coarsen(
     count : int
     progress : callable, optional
     dtype : type
-        Of the weights of the scales: float32 where less memory is worth more than the last digits.
+        Of the weights of the scales: float32 where less memory is worth more than the last digits, and where
+        it holds them all.
 
     Returns
     -------
@@ -128,7 +130,7 @@ def tree_order(graph: Graph) -> Array:
     >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
     {0: 0, 3: 1, 1: 2, 2: 3}
     """
-    groups = [half.group for half in _halves(graph, 1, None)]
+    groups = [half.group for half in _halves(graph, 1, None, np.float32)]
     places = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         order = np.argsort(places[group], kind="stable")
@@ -138,13 +140,29 @@ def tree_order(graph: Graph) -> Array:
 
 
 def _with_weights(graph: Graph, dtype: type) -> Graph:
-    """Take the weights in that type, none as 0; the rest is shared."""
+    """Take the weights in that type, unless it cannot hold the smallest; the rest is shared."""
     given = graph.adjacency
-    if given.dtype == dtype:
+    if given.dtype == dtype or (dtype == np.float32 and weight_type(given.data) != dtype):
         return graph
     weights = given.data.astype(dtype)
-    np.maximum(weights, np.finfo(dtype).tiny, out=weights)
     return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
+
+
+def weight_type(weights: Array) -> type:
+    """Choose float32 for weights where it holds all of them well, float64 where they are too far apart.
+
+    Weights that differ by a power of two are treated alike: at the door the largest is within 2**±64, and
+    float32 holds what is 2**60 times smaller.
+
+    Examples
+    --------
+    >>> weight_type(np.array([1.0, 1e-9])).__name__, weight_type(np.array([1.0, 1e-30])).__name__
+    ('float32', 'float64')
+    """
+    if not len(weights):
+        return np.float32
+    least, most = (int(np.frexp(size)[1]) for size in (weights.min(), weights.max()))
+    return np.float32 if most - least < 60 and least > -125 and most < 100 else np.float64
 
 
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
@@ -158,7 +176,9 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for scale in _halves(graph, count, progress):  # one at a time, for together they take much memory
+    for scale in _halves(
+        graph, count, progress, np.float32
+    ):  # one at a time, for together they take much memory
         group = scale.group[group]
     return group
 

@@ -9,23 +9,25 @@ bits on any number of threads.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from graphsoft.kernels import descent as kernels
-from graphsoft.parallel import blocks, map_blocks
+from graphsoft.mapped import room
+from graphsoft.parallel import map_blocks
 
 __all__ = ["descend"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LEAF = 256  # points in a leaf at most
-TREES, BATCH = 32, 2  # at most, and how many grow at once
+TREES, BATCH = 33, 2  # at most, and how many grow at once after the first
 ROUNDS = 8
 ROOM = 8  # how many of those that a point is a neighbour of are looked at
 # Trees go on while one finds more than this part of all lists anew, and rounds while one does.
-TREE_YIELD, ROUND_YIELD = 0.12, 0.12
+TREE_YIELD, ROUND_YIELD = 0.03, 0.04
 SKETCH = 64  # numbers that trees see of a point with more than twice as many features
 PART = 1 << 15  # points that a call grows a whole subtree of
 LEAVES_AT_ONCE, ROWS_AT_ONCE = 32, 2048
@@ -56,26 +58,26 @@ def descend(data: Array, listed: int, seed: int) -> Array:
     """
     count = len(data)
     random = np.random.default_rng(seed)
-    seeds = random.integers(2**63, size=1 + TREES).astype(np.uint64)
+    seeds = random.integers(2**63, size=TREES).astype(np.uint64)
     seen = _sketch(data, random) if data.shape[1] > 2 * SKETCH else data
     numbers = _grow(seen, seeds[:1])[0]
     seen, data = _take(seen, numbers), _take(data, numbers)
-    width = -(-listed // kernels.LANES) * kernels.LANES
-    ids = np.full((count, width), -1, dtype=np.int32)
-    gaps = np.full((count, width), np.inf, dtype=np.float32)
-    leaves = _leaves(count)
-    orders = [np.arange(count, dtype=np.int32)]
-    for start, stop in blocks(TREES, BATCH):
-        found = [_join(data, order, leaves, listed, ids, gaps) for order in orders]
+    ids = np.full((count, listed), -1, dtype=np.int32)
+    gaps = np.full((count, listed), np.inf, dtype=np.float32)
+    leaves, grown = _leaves(count), 0
+    while grown < TREES:
+        first = [np.arange(count, dtype=np.int32)]
+        orders = _grow(seen, seeds[grown : grown + BATCH]) if grown else first
+        grown += len(orders)
+        found = [_join(data, order, leaves, ids, gaps) for order in orders]
         if found[-1] <= TREE_YIELD * count * listed:
             break
-        orders = _grow(seen, seeds[1 + start : 1 + stop])
     fresh = np.ones(ids.shape, dtype=np.bool_)
     for _ in range(ROUNDS):
-        if _look_around(data, listed, ids, gaps, fresh) <= ROUND_YIELD * count * listed:
+        if _look_around(data, ids, gaps, fresh) <= ROUND_YIELD * count * listed:
             break
     result = np.empty((count, listed), dtype=np.int32)
-    result[numbers] = np.where(ids[:, :listed] >= 0, numbers[ids[:, :listed]], -1)
+    result[numbers] = np.where(ids >= 0, numbers[ids], -1)
     return result
 
 
@@ -94,8 +96,8 @@ def _sketch(data: Array, random: np.random.Generator) -> Array:
 
 
 def _take(data: Array, rows: Array) -> Array:
-    """Copy rows of a table."""
-    result = np.empty((len(rows), data.shape[1]), dtype=data.dtype)
+    """Copy rows of a table, on threads."""
+    result = room(data, (len(rows), data.shape[1]), data.dtype)
 
     def part(start: int, stop: int) -> None:
         np.take(data, rows[start:stop], axis=0, out=result[start:stop], mode="clip")
@@ -108,29 +110,26 @@ def _take(data: Array, rows: Array) -> Array:
 def _grow(data: Array, seeds: Array) -> list[Array]:
     """Grow a tree of each seed: the points, leaf by leaf.
 
-    Large parts of all trees are halved side by side, one in a call; small ones a call cuts into leaves.
+    As long as parts are large a call halves one of them; when they are small, it cuts one into leaves.
     """
-    count = len(data)
-    orders = np.tile(np.arange(count, dtype=np.int32), (len(seeds), 1))
-    borders = [0, count]
+    orders = [np.arange(len(data), dtype=np.int32) for _ in seeds]
+    edges = [0, len(data)]
     while True:
-        size = max(np.diff(borders))
-        leaf = size // 2 + 1 if size > PART else LEAF
-        parts = list(zip(borders[:-1], borders[1:], strict=True))
+        largest = max(stop - start for start, stop in pairwise(edges))
+        leaf = LEAF if largest <= PART else (largest + 1) // 2
+        parts = [(tree, *part) for tree in range(len(seeds)) for part in pairwise(edges)]
 
-        def cut(number, _):
-            tree, part = divmod(number, len(parts))
-            start, stop = parts[part]
-            with np.errstate(
-                over="ignore"
-            ):  # NumPy minds that random bits wrap round, where nothing is compiled
+        def cut(number: int, _: int, parts: list[tuple[int, int, int]] = parts, leaf: int = leaf) -> None:
+            tree, start, stop = parts[number]
+            with np.errstate(over="ignore"):  # NumPy minds that random bits wrap, where nothing is compiled
                 kernels.halve_parts(data, orders[tree], start, stop, leaf, seeds[tree])
 
-        for _ in map_blocks(cut, len(seeds) * len(parts), 1):
+        for _ in map_blocks(cut, len(parts), 1):
             pass
         if leaf == LEAF:
-            return list(orders)
-        borders = sorted({*borders, *(start + (stop - start) // 2 for start, stop in parts)})
+            return orders
+        middles = [start + (stop - start) // 2 for start, stop in pairwise(edges) if stop - start > leaf]
+        edges = sorted(edges + middles)
 
 
 def _leaves(count: int) -> Array:
@@ -145,23 +144,24 @@ def _leaves(count: int) -> Array:
     return np.cumsum([0, *sizes])
 
 
-def _join(data: Array, order: Array, leaves: Array, listed: int, ids: Array, gaps: Array) -> int:
+def _join(data: Array, order: Array, leaves: Array, ids: Array, gaps: Array) -> int:
     """Let the points of every leaf find each other; a point is in one leaf only."""
 
     def join(start: int, stop: int) -> int:
-        return int(kernels.join_leaves(data, order, leaves, start, stop, listed, ids, gaps))
+        return int(kernels.join_leaves(data, order, leaves, start, stop, ids, gaps))
 
     return sum(map_blocks(join, len(leaves) - 1, LEAVES_AT_ONCE))
 
 
-def _look_around(data: Array, listed: int, ids: Array, gaps: Array, fresh: Array) -> int:
+def _look_around(data: Array, ids: Array, gaps: Array, fresh: Array) -> int:
     """Let every point meet the neighbours of its neighbours, as they are before the round."""
     count = len(data)
     reverse = np.full((count, ROOM), -1, dtype=np.int32)
     reverse_fresh = np.zeros((count, ROOM), dtype=np.bool_)
+    turned = np.ascontiguousarray(ids.T), np.ascontiguousarray(fresh.T)
 
     def fill(start: int, stop: int) -> None:
-        kernels.fill_reverse(ids, fresh, listed, start, stop, reverse, reverse_fresh)
+        kernels.fill_reverse(*turned, start, stop, reverse, reverse_fresh)
 
     for _ in map_blocks(fill, count, REVERSED_AT_ONCE):
         pass
@@ -169,6 +169,6 @@ def _look_around(data: Array, listed: int, ids: Array, gaps: Array, fresh: Array
 
     def look(start: int, stop: int) -> int:
         with np.errstate(over="ignore"):
-            return int(kernels.look_around(data, start, stop, listed, old, ids, gaps, fresh))
+            return int(kernels.look_around(data, start, stop, old, ids, gaps, fresh))
 
     return sum(map_blocks(look, count, ROWS_AT_ONCE))

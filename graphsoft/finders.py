@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
+from graphsoft.sparse_input import sparse_matrix
 
 __all__ = ["check_finder", "found_among", "found_within"]
 
@@ -98,13 +99,10 @@ def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
         raise InputError("neighbors", problem, remedy)
     if matrix.dtype.kind not in "biuf":
         raise InputError("neighbors", f"{method} gives the dtype {matrix.dtype}", "let it give distances")
-    result = sp.csr_array(matrix)
-    data = result.data
-    wrong = np.flatnonzero(~((data >= 0) & (data < np.inf)))
+    result = sparse_matrix(matrix, "neighbors", ordered=False)  # compiled loops will trust its indices
+    wrong = np.flatnonzero(result.data < 0)
     if len(wrong):
-        problem = (
-            f"{method} gives {len(wrong)} distances that are negative or not finite, as {data[wrong[0]]}"
-        )
+        problem = f"{method} gives {len(wrong)} negative distances, as {result.data[wrong[0]]}"
         raise InputError("neighbors", problem, "let it leave out what it has not found")
     return result
 

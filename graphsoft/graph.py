@@ -49,8 +49,9 @@ class Graph:
     ----------
     adjacency : csr_array of shape (n, n)
         Symmetric to the last bit, positive float64 weights, sorted columns, no repeated and no zero entries;
-        int32 indices where they fit. Its buffers are read-only. A CSR matrix that is so already is not
-        copied: do not change it as long as the graph is in use.
+        int32 indices where they fit. (Contracted and reordered graphs, which the engine makes for itself, may
+        have float32 weights in no order, symmetric but for rounding.) Its buffers are read-only. A CSR matrix
+        that is so already is not copied: do not change it as long as the graph is in use.
     nodes : sequence of n
         The names of the nodes in row order, ``range(n)`` where there are none.
     notes : tuple of str
@@ -273,7 +274,7 @@ def _like_graph(matrix: sp.csr_array) -> bool:
     if (matrix.data < 0).any():
         return False
     lengths = np.diff(matrix.indptr)
-    return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix.copy()))[1] is None
+    return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix))[1] is None
 
 
 def is_networkx(data: Any) -> bool:

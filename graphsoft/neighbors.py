@@ -86,7 +86,7 @@ Progress = Callable[[str, int, int], None]
 
 # the borders, see the tables above
 TREE_FEATURES = 8
-PRODUCT_WORK = 8.0e9  # n² (d + 64): looking through the products costs as much as 64 features
+PRODUCT_WORK = 5.0e9  # n² (d + 64): looking through the products costs as much as 64 features
 RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, and n²

@@ -106,7 +106,7 @@ def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]
     threads = min(thread_count(), len(pieces))
     if threads <= 1:
         for start, stop in pieces:
-            yield work(start, stop)
+            yield _interruptible(work, start, stop)
         return
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -119,6 +119,19 @@ def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
+    """Let Ctrl-C through, of which numba makes a SystemError if a kernel hands back arrays just then."""
+    try:
+        return work(start, stop)
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise KeyboardInterrupt from error
 
 
 @contextmanager

@@ -1,16 +1,18 @@
 """Contraction of graphs: sums are kept, sizes are met, and merges follow the edges."""
 
+from itertools import pairwise
+
 import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
-from shapes import graph_of, ring_of_cliques, through
+from shapes import cloud_graph, graph_of, ring_of_cliques, through
 from strategies import graphs
 
 from graphsoft import coarsening, merging
-from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, strays
+from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, strays, tree_order, weight_type
 from graphsoft.methods.sweeps import joined
 
 
@@ -27,9 +29,10 @@ def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count, dtype):
         group = through(scales[: number + 1], n)
         assert sorted(set(scale.group.tolist())) == list(range(len(scale.graph)))
         assert len(scale.group) == below
-        assert 2 * len(scale.graph) <= below or scale is scales[-1]
+        assert coarsening.FEWER * len(scale.graph) <= below or scale is scales[-1]
         below = len(scale.graph)
         expected = naive.contract(W, group, below)
+        dtype = max(dtype, weight_type(graph.adjacency.data), key=lambda kind: np.dtype(kind).itemsize)
         assert scale.graph.adjacency.dtype == dtype
         rounded = {"rtol": 20 * np.finfo(dtype).eps, "atol": W.size * np.finfo(dtype).tiny}
         np.testing.assert_allclose(scale.graph.adjacency.toarray(), expected, **rounded)
@@ -117,3 +120,18 @@ def test_inverse_of_nothing_is_nothing():
 
 def test_no_rows_join_to_no_rows():
     assert joined([], 3).shape == (0, 3)
+
+
+def test_a_scale_is_kept_each_time_a_quarter_is_left():
+    sizes = [len(scale.graph) for scale in coarsen(graph_of(cloud_graph(240)), 6)]
+    assert len(sizes) == 3
+    assert sizes[-1] == 6
+    assert all(5 * below >= 16 * above for below, above in pairwise([240, *sizes[:-1]]))
+
+
+def test_the_tree_order_keeps_together_what_merges_early():
+    order = np.array([5, 0, 7, 2, 9, 4, 11, 6, 1, 8, 3, 10, 15, 12, 19, 14, 17, 16, 13, 18])
+    places = tree_order(graph_of(ring_of_cliques()[order][:, order]))
+    assert sorted(places.tolist()) == list(range(20))
+    blocks = (order // 5)[np.argsort(places)].reshape(4, 5)
+    assert (blocks == blocks[:, :1]).all()

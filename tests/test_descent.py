@@ -2,16 +2,18 @@
 
 from itertools import pairwise
 
+import naive_descent as naive
 import numpy as np
 import pytest
 
 from graphsoft import descent, neighbors, parallel
+from graphsoft.kernels import descent as kernels
 from graphsoft.points import Points
 
 
 def exact(X, k):
     """Rank all points by their distances, in float64."""
-    gaps = np.square(X[:, None].astype(float) - X[None]).sum(axis=2)
+    gaps = np.array([np.square(X - row.astype(float)).sum(axis=1) for row in X])
     np.fill_diagonal(gaps, np.inf)
     return np.argsort(gaps, axis=1, kind="stable")[:, :k]
 
@@ -24,6 +26,109 @@ def clouds(n, d, seed=0):
 
 def found_share(found, expected):
     return np.mean([len(np.intersect1d(a, b)) / len(b) for a, b in zip(found, expected, strict=True)])
+
+
+def with_lists(n, d, listed, seed=0):
+    """Draw points, and lists of some of the others, not full at first, by rising distance."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d)).astype(np.float32)
+    apart = naive.gaps(X)
+    ids = np.full((n, listed), -1, dtype=np.int32)
+    gaps = np.full((n, listed), np.inf, dtype=np.float32)
+    for point in range(n):
+        met = random.choice(np.delete(np.arange(n), point), random.integers(listed + 1), replace=False)
+        met = sorted(met, key=lambda other: apart[point, other])
+        ids[point, : len(met)], gaps[point, : len(met)] = met, apart[point, met]
+    return X, ids, gaps
+
+
+def listed_ones(ids):
+    return [row[row >= 0].tolist() for row in ids]
+
+
+@pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (33, 7)])
+def test_kernel_of_leaves(d, listed):
+    X, ids, gaps = with_lists(45, d, listed)
+    lists, order = ids.copy(), np.random.default_rng(1).permutation(45).astype(np.int32)
+    leaves = np.array([0, 3, 22, 23, 45])
+    found = sum(kernels.join_leaves(X, order, leaves, *part, ids, gaps) for part in ((0, 1), (1, 4)))
+    expected = naive.after_leaves(X, lists, np.split(order, leaves[1:-1]))
+    assert listed_ones(ids) == expected
+    assert found >= sum(len(set(new) - set(old.tolist())) for new, old in zip(expected, lists, strict=True))
+    apart = naive.gaps(X)  # products round to some 2**-24 of the squared size of a leaf
+    for point, others in enumerate(expected):
+        assert np.allclose(gaps[point, : len(others)], apart[point, others], rtol=1e-5, atol=5e-6)
+
+
+@pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (9, 7)])
+def test_kernel_of_rounds(d, listed):
+    X, ids, gaps = with_lists(40, d, listed)
+    fresh = np.random.default_rng(2).random(ids.shape) < 0.5
+    lists, marks, room = ids.copy(), fresh.copy(), 3
+    back, back_fresh = np.full((40, room), -1, dtype=np.int32), np.zeros((40, room), dtype=np.bool_)
+    for start, stop in ((0, 25), (25, 40)):
+        turned = np.ascontiguousarray(ids.T), np.ascontiguousarray(fresh.T)
+        kernels.fill_reverse(*turned, start, stop, back, back_fresh)
+    pairs = naive.reverse(lists, marks, room)
+    assert listed_ones(back) == [[row for row, _ in some] for some in pairs]
+    assert all(
+        back_fresh[point, place] == some[1] for point in range(40) for place, some in enumerate(pairs[point])
+    )
+    old = lists, marks, back, back_fresh
+    with np.errstate(over="ignore"):
+        found = sum(kernels.look_around(X, *part, old, ids, gaps, fresh) for part in ((0, 7), (7, 40)))
+    expected = naive.after_round(X, lists.tolist(), marks, room)
+    assert listed_ones(ids) == expected
+    new = np.array([[other not in lists[point] for other in ids[point]] for point in range(40)])
+    assert np.array_equal(fresh, new)
+    assert found >= new.sum() > 0
+
+
+def test_kernel_of_trees():
+    X = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    order = np.arange(60, dtype=np.int32)
+    with np.errstate(over="ignore"):
+        kernels.halve_parts(X, order, 0, 60, 30, np.uint64(7))
+        assert set(order[:30].tolist()) == naive.lower_half(X, np.arange(60), 7)
+        kernels.halve_parts(X, order, 0, 30, 5, np.uint64(7))
+        kernels.halve_parts(X, order, 30, 60, 5, np.uint64(7))
+        whole = np.arange(60, dtype=np.int32)
+        kernels.halve_parts(X, whole, 0, 60, 5, np.uint64(7))
+    assert np.array_equal(whole, order)
+    assert np.array_equal(np.sort(order), np.arange(60))
+
+
+def test_kernel_of_sketches():
+    X = np.random.default_rng(0).normal(size=(9, 7)).astype(np.float32)
+    places, signs = np.array([0, 2, 1, 0, 1, 2, 2]), np.array([1, -1, 1, 1, -1, -1, 1], dtype=np.float32)
+    out = np.zeros((9, 3), dtype=np.float32)
+    for part in ((0, 4), (4, 9)):
+        kernels.sketch(X, places, signs, *part, out)
+    assert np.allclose(out, X @ (np.eye(3)[places] * signs[:, None]), atol=1e-6)
+
+
+def test_crowded_lists_forget_and_yet_list_nobody_twice():
+    X, ids, gaps = with_lists(1200, 2, 40)  # more are met than a table of SLOTS points remembers
+    fresh = np.ones(ids.shape, dtype=np.bool_)
+    back, back_fresh = np.full((1200, 8), -1, dtype=np.int32), np.zeros((1200, 8), dtype=np.bool_)
+    lists = ids.copy()
+    kernels.look_around(X, 0, 50, (lists, fresh.copy(), back, back_fresh), ids, gaps, fresh)
+    for point in range(50):
+        met = {other for middle in lists[point] if middle >= 0 for other in [middle, *lists[middle]]}
+        assert listed_ones(ids)[point] == naive.nearest(X, point, met, 40)
+
+
+@pytest.mark.parametrize("part", [20, 60, 1000])
+def test_trees_do_not_depend_on_the_calls_that_grow_them(monkeypatch, part):
+    monkeypatch.setattr(descent, "LEAF", 8)
+    X, seeds = clouds(301, 5), np.array([3, 9], dtype=np.uint64)
+    monkeypatch.setattr(descent, "PART", 10**6)
+    expected = descent._grow(X, seeds)
+    monkeypatch.setattr(descent, "PART", part)
+    assert all(
+        np.array_equal(one, other) for one, other in zip(descent._grow(X, seeds), expected, strict=True)
+    )
+    assert not np.array_equal(*expected)
 
 
 @pytest.mark.parametrize("d", [1, 3, 7, 40])

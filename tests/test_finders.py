@@ -42,6 +42,22 @@ def same(one, other):
     return one.shape == other.shape and (one != other).nnz == 0
 
 
+def with_index(matrix, index):
+    """Another index in the first place, as faiss gives -1 where it found no more."""
+    matrix = matrix.tocsr()
+    matrix.indices[0] = index
+    return matrix
+
+
+def test_of_an_entry_stored_twice_the_smaller_one_counts():
+    twice = sp.coo_array(([4.0, 3.0, 3.0, 5.0], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
+
+    class Given:
+        transform = staticmethod(lambda X: twice)
+
+    assert found_among(Given, np.zeros((2, 1)), 2, 1)[1].tolist() == [[3.0], [3.0]]
+
+
 def close(one, other):
     return np.array_equal(one.indices, other.indices) and np.allclose(one.data, other.data, rtol=1e-9)
 
@@ -191,9 +207,11 @@ def test_float32_distances_need_not_be_symmetric():
     [
         (lambda m: m.toarray(), "fit_transform gives ndarray.*SciPy sparse"),
         (lambda m: m.tocsr()[:, :5], r"fit_transform gives the shape \(20, 5\) in place of \(20, 20\)"),
-        (lambda m: -m, "distances that are negative or not finite, as -"),
-        (lambda m: m * np.nan, "negative or not finite, as nan"),
-        (lambda m: m * np.inf, "negative or not finite"),
+        (lambda m: -m, "negative distances, as -"),
+        (lambda m: m * np.nan, "are NaN or infinite, the first is nan"),
+        (lambda m: m * np.inf, "are NaN or infinite"),
+        (lambda m: with_index(m, -1), r"malformed.*indices\[0\] is -1"),
+        (lambda m: with_index(m, 20), r"malformed.*indices\[0\] is 20"),
         (lambda m: m * 1j, "dtype complex"),
         (lambda m: sp.csr_array(np.ones(m.shape)), "nothing but ones.*mode='distance'"),
     ],

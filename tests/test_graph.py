@@ -432,3 +432,12 @@ def test_any_sparse_graph(n, form, dtype, density, seed):
     np.testing.assert_array_equal(graph.adjacency.toarray(), A.astype(float))
     assert graph.degrees.sum() == A.astype(float).sum()
     assert graph.components.max() + 1 == nx.number_connected_components(nx.from_numpy_array(A.astype(float)))
+
+
+def test_extreme_weights_are_seen_wherever_they_stand(monkeypatch):
+    from graphsoft import adjacency
+
+    monkeypatch.setattr(adjacency, "BLOCK", 3)
+    W = np.kron(np.eye(4), [[0.0, 1.0], [1.0, 0.0]])
+    W[6, 7] = W[7, 6] = 2.0**300
+    assert as_graph(sp.csr_array(W)).notes[-1] == "weights multiplied by 2**-300"

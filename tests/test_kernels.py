@@ -107,6 +107,16 @@ def test_gains(example, cut, data):
     assert likelihood.sum() + of_degrees == pytest.approx(expected, abs=1e-9 * (scale + abs(of_degrees)))
 
 
+def test_the_floor_holds_for_edges_to_nodes_of_one_cluster():
+    W = np.ones((3, 3)) - np.eye(3)
+    S = np.array([[1 - 2e-4, 2e-4], [0.0, 1.0], [0.0, 1.0]])
+    found, likelihood = run_gains(W, S, [])
+    assert S[0, 1] / (W.sum(axis=1) @ S)[1] < floor_of(W)
+    np.testing.assert_allclose(found.toarray()[0], naive.gains(W, S, floor_of(W))[0], rtol=1e-10)
+    expected = naive.log_likelihood(W, S, floor_of(W))
+    assert likelihood.sum() + 6 * np.log(2) * 2 == pytest.approx(expected)
+
+
 @given(factored_graphs(), st.sampled_from([0.0, 1e-4, 0.2, 0.9]), cuts, st.data())
 def test_sweep(example, least, cut, data):
     W, S = example

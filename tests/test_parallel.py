@@ -69,3 +69,16 @@ def test_threads_are_counted_where_none_are_asked_for(monkeypatch, text):
     assert thread_count() >= 1
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert thread_count() == (os.cpu_count() or 1)
+
+
+def test_ctrl_c_inside_a_kernel_is_no_system_error():
+    def interrupted(start, stop):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    def broken(start, stop):
+        raise SystemError("something else")
+
+    with pytest.raises(KeyboardInterrupt):
+        list(map_pieces(interrupted, [(0, 1)]))
+    with pytest.raises(SystemError, match="something else"):
+        list(map_pieces(broken, [(0, 1)]))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shapes import cloud_graph, connected, factorized, graph_of, ring_of_cliques, through
 from strategies import factored_graphs, graphs, memberships, small
 
+import graphsoft
 from graphsoft.coarsening import coarsen, contracted
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, method_named, relation
@@ -262,6 +263,30 @@ def test_no_rounds_leave_the_graph_itself_untouched():
     assert len(np.unique(found.memberships.toarray(), axis=0)) <= len(first.graph) < len(graph)
 
 
+def test_weights_that_float32_cannot_hold_still_count():
+    for tiny in (1e-30, 1e-44, 1e-60):
+        W = np.kron(np.eye(2), 1 - np.eye(4))
+        W[3, 4] = W[4, 3] = 1e-3
+        W = np.pad(W, (0, 1))
+        W[8, [0, 1, 5]] = W[[0, 1, 5], 8] = tiny, tiny, 3 * tiny
+        for turn in (slice(None), slice(None, None, -1)):
+            graph = graph_of(W[turn][:, turn])
+            h = graphsoft.hierarchy(graph, [2])
+            labels = h[0].labels[turn]
+            assert labels[8] == labels[5] != labels[0]
+            assert h.report.levels[0].kkt_gap == pytest.approx(assess(graph, h[0].memberships).gap)
+
+
+def test_nodes_are_put_by_cluster_then_by_the_next_likeliest():
+    S = np.array([[0, 1, 0], [0.6, 0, 0.4], [0.6, 0.4, 0], [1, 0, 0], [0.3, 0.7, 0]])
+    W = ring_of_cliques(1, 5)
+    near = sweeps_of_em.by_cluster(graph_of(W), sp.csr_array(S))
+    assert near.nodes.tolist() == [3, 2, 1, 0, 4]
+    assert near.places[near.nodes].tolist() == [0, 1, 2, 3, 4]
+    expected = W[near.nodes][:, near.nodes].astype(np.float32)
+    np.testing.assert_array_equal(near.graph.adjacency.toarray(), expected)
+
+
 # Polishing
 
 
@@ -281,6 +306,35 @@ def test_a_polishing_step_equals_the_slow_one(example, count):
     np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
     upper = naive.log_likelihood(W, S @ P, floor_of(W))
     assert trace == (pytest.approx(upper, rel=1e-9, abs=1e-9 * (1 + W.sum())),)
+
+
+@given(factored_graphs(clusters=4, weights=small), st.integers(1, 3))
+def test_clusters_that_enter_while_polishing_are_those_of_the_slow_step(example, count):
+    W, S = example
+    P = groups_of(S.shape[1], count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LEAST", 0.9)  # which has no part in it
+        found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), rounds=1, sweeps=0)
+    touched = (S > 0) | ((W > 0) @ (S > 0))
+    gain = np.where(touched, naive.gains(W, S, floor_of(W)), np.nan)
+    upper = naive.gains(W, S @ P, floor_of(W))
+    gain = np.nan_to_num(naive.regrouped(gain, upper, S > 0, P.argmax(axis=1)))
+    expected = naive.reweight(S, gain, sweeps_of_em.SEED, relation.LEAST_POLISHED)
+    border = ((touched @ P) > 0).sum(axis=1) > 1
+    expected[~border] = S[~border]
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-8)
+
+
+@given(factored_graphs(weights=small), st.sampled_from([0.0, 1e-2, 0.3]))
+def test_narrow_sweeps_equal_the_slow_ones(example, least):
+    W, S = example
+    shares = sweeps_of_em.swept(graph_of(W), sp.csr_array(S), 1, least, lambda: None)
+    found = sp.csr_array(S)
+    found.data = shares
+    expected = naive.reweight(S, naive.gains(W, S, floor_of(W)) * (S > 0), 0.0, least)
+    several = (S > 0).sum(axis=1) > 1
+    expected[~several] = S[~several]
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-8)
 
 
 @given(factored_graphs(clusters=4, weights=small), st.integers(1, 3), st.integers(1, 3))

@@ -1,8 +1,7 @@
 """Loops of the approximate neighbour search: random trees, pairs in their leaves, neighbours of neighbours.
 
 Every point has a list of the nearest points found so far: their numbers, -1 where there are none, and their
-squared distances in float32, rising, infinite where there are none. Lists are padded to whole `LANES`, for
-loops of a known length become a few wide instructions; only the first `listed` places are used.
+squared distances in float32, rising, infinite where there are none.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["LANES", "fill_reverse", "halve_parts", "join_leaves", "look_around", "sketch"]
+__all__ = ["fill_reverse", "halve_parts", "join_leaves", "look_around", "sketch"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-LANES = 16
+LANES = 16  # loops of a known length become a few wide instructions
 SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache
 SHIFT = 54  # 64 less the bits of SLOTS - 1
 
@@ -104,25 +103,24 @@ def halve_parts(data: Array, order: Array, start: int, stop: int, leaf: int, see
 
 
 @kernel
-def _accept(ids: Array, gaps: Array, listed: int, other: int, gap: Any) -> int:
+def _accept(ids: Array, gaps: Array, other: int, gap: Any) -> int:
     """Put a point nearer than the last one into a list, unless it is there; tell whether it was put."""
-    there, place = 0, 0
-    for first in range(0, ids.shape[0], LANES):
-        some, near = ids[first : first + LANES], gaps[first : first + LANES]
-        for rank in range(LANES):
-            there += some[rank] == other
-            place += near[rank] <= gap
+    there = 0
+    for rank in range(ids.shape[0]):
+        there += ids[rank] == other
     if there > 0:
         return 0
-    for rank in range(listed - 1, place, -1):
-        ids[rank], gaps[rank] = ids[rank - 1], gaps[rank - 1]
+    place = ids.shape[0] - 1
+    while place > 0 and gaps[place - 1] > gap:
+        ids[place], gaps[place] = ids[place - 1], gaps[place - 1]
+        place -= 1
     ids[place], gaps[place] = other, gap
     return 1
 
 
 @kernel
 def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
-    """Compute the inner products of four rows from `i` on and four from `j` on, into `out` (4, blocks, LANES).
+    """Multiply four rows from `i` on with four from `j` on, into `out` (4, blocks, LANES).
 
     Sixteen sums stay in registers, for eight numbers read.
     """
@@ -147,8 +145,8 @@ def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
 
 @kernel
 def _offer_pairs(
-    products: Array, own: int, members: Array, halves: Array, bounds: Array, listed: int,
-    ids: Array, gaps: Array,
+    products: Array, own: int, members: Array, halves: Array, bounds: Array, ids: Array,
+    gaps: Array,
 ) -> int:  # fmt: skip
     """Offer a point of a leaf and those after it to each other.
 
@@ -156,7 +154,7 @@ def _offer_pairs(
     lengths, and `bounds` half of the last squared distance in each list.
     """
     row, found = members[own], 0
-    mine, near = ids[row], gaps[row]
+    mine, near, last = ids[row], gaps[row], ids.shape[1] - 1
     half, bound = halves[own // LANES, own % LANES], bounds[own // LANES, own % LANES]
     for block in range(own // LANES, products.shape[0]):
         product, other_half, other_bound = products[block], halves[block], bounds[block]
@@ -170,25 +168,25 @@ def _offer_pairs(
             apart = half + other_half[lane] - product[lane]
             if (apart < bound or apart < other_bound[lane]) and block * LANES + lane > own:
                 other, gap = members[block * LANES + lane], max(np.float32(0.0), 2 * apart)
-                if gap < near[listed - 1]:
-                    found += _accept(mine, near, listed, other, gap)
-                    bound = near[listed - 1] / 2
-                if gap < gaps[other, listed - 1]:
-                    found += _accept(ids[other], gaps[other], listed, row, gap)
-                    other_bound[lane] = gaps[other, listed - 1] / 2
+                if gap < near[last]:
+                    found += _accept(mine, near, other, gap)
+                    bound = near[last] / 2
+                if gap < gaps[other, last]:
+                    found += _accept(ids[other], gaps[other], row, gap)
+                    other_bound[lane] = gaps[other, last] / 2
     return found
 
 
 @kernel
 def join_leaves(
-    data: Array, order: Array, leaves: Array, start: int, stop: int, listed: int, ids: Array, gaps: Array
+    data: Array, order: Array, leaves: Array, start: int, stop: int, ids: Array, gaps: Array
 ) -> int:
     """Let the points of each of the leaves ``start:stop`` find each other.
 
     Leaf i holds ``order[leaves[i]:leaves[i + 1]]``. Numbers are taken relative to a point of the leaf, so
     that little is lost to rounding. Returns how many neighbours were found.
     """
-    depth, found, most = data.shape[1], 0, 0
+    depth, last, found, most = data.shape[1], ids.shape[1] - 1, 0, 0
     for leaf in range(start, stop):
         most = max(most, leaves[leaf + 1] - leaves[leaf])
     blocks = (most + LANES - 1) // LANES
@@ -208,31 +206,30 @@ def join_leaves(
                 moved[k] = value
                 total += value * value
             halves[i // LANES, i % LANES] = total / 2
-            bounds[i // LANES, i % LANES] = gaps[members[i], listed - 1] / 2
+            bounds[i // LANES, i % LANES] = gaps[members[i], last] / 2
         for i in range(0, len(members), 4):
             for j in range(i, len(members), 4):
                 _multiply(rows, i, j, products)
             for own in range(i, min(i + 4, len(members))):
-                found += _offer_pairs(products[own - i], own, members, halves, bounds, listed, ids, gaps)
+                found += _offer_pairs(products[own - i], own, members, halves, bounds, ids, gaps)
     return found
 
 
 @kernel
-def fill_reverse(
-    ids: Array, fresh: Array, listed: int, start: int, stop: int, out: Array, fresh_out: Array
-) -> None:
-    """List for each of the points ``start:stop`` some of those that it is a neighbour of.
+def fill_reverse(ids: Array, fresh: Array, start: int, stop: int, out: Array, fresh_out: Array) -> None:
+    """List for each of the points ``start:stop`` some of those that it is a neighbour of, high ranks first.
 
-    `out` (n, r) is passed in full of -1.
+    `ids` and `fresh` are turned, (listed, n), for they are read rank by rank; `out` (n, r) is passed in
+    full of -1.
     """
-    room = out.shape[1]
     filled = np.zeros(stop - start, dtype=np.int32)
-    for rank in range(listed):
-        for row in range(ids.shape[0]):
-            other = ids[row, rank]
-            if start <= other < stop and filled[other - start] < room:
+    for rank in range(ids.shape[0]):
+        ranked, marks = ids[rank], fresh[rank]
+        for row in range(ids.shape[1]):
+            other = ranked[row]
+            if start <= other < stop and filled[other - start] < out.shape[1]:
                 out[other, filled[other - start]] = row
-                fresh_out[other, filled[other - start]] = fresh[row, rank]
+                fresh_out[other, filled[other - start]] = marks[row]
                 filled[other - start] += 1
 
 
@@ -266,15 +263,13 @@ def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
 
 
 @kernel
-def _gather(
-    row: int, listed: int, old: tuple[Array, Array, Array, Array], table: Array, out: Array
-) -> int:
+def _gather(row: int, old: tuple[Array, Array, Array, Array], table: Array, out: Array) -> int:
     """Write the neighbours of the neighbours of a row into `out`, each once; tell how many.
 
     A pair is passed over where neither of the two steps to it is fresh.
     """
     ids, fresh, reverse, reverse_fresh = old
-    count = 0
+    count, listed = 0, ids.shape[1]
     _met(table, row, row)
     for rank in range(listed):
         if ids[row, rank] >= 0:
@@ -293,14 +288,12 @@ def _gather(
 
 
 @kernel
-def _mark_fresh(ids: Array, old: Array, listed: int, fresh: Array) -> None:
+def _mark_fresh(ids: Array, old: Array, fresh: Array) -> None:
     """Mark those of a list that it did not hold before."""
-    for rank in range(listed):
+    for rank in range(ids.shape[0]):
         there = 0
-        for first in range(0, old.shape[0], LANES):
-            some = old[first : first + LANES]
-            for other in range(LANES):
-                there += some[other] == ids[rank]
+        for other in range(old.shape[0]):
+            there += old[other] == ids[rank]
         fresh[rank] = there == 0
 
 
@@ -309,7 +302,6 @@ def look_around(
     data: Array,
     start: int,
     stop: int,
-    listed: int,
     old: tuple[Array, Array, Array, Array],
     ids: Array,
     gaps: Array,
@@ -322,16 +314,16 @@ def look_around(
     """
     table = np.full(SLOTS, -1, dtype=np.int64)
     # after the last candidate three more are read and not used
-    candidates = np.zeros((listed + old[2].shape[1]) * listed + 3, dtype=np.int32)
+    candidates = np.zeros((ids.shape[1] + old[2].shape[1]) * ids.shape[1] + 3, dtype=np.int32)
     apart = np.empty(4, dtype=np.float32)
-    found = 0
+    last, found = ids.shape[1] - 1, 0
     for row in range(start, stop):
         mine, near = ids[row], gaps[row]
-        count = _gather(row, listed, old, table, candidates)
+        count = _gather(row, old, table, candidates)
         for first in range(0, count, 4):
             _measure_four(data, row, candidates[first : first + 4], apart)
             for place in range(min(4, count - first)):
-                if apart[place] < near[listed - 1]:
-                    found += _accept(mine, near, listed, candidates[first + place], apart[place])
-        _mark_fresh(mine, old[0][row], listed, fresh[row])
+                if apart[place] < near[last]:
+                    found += _accept(mine, near, candidates[first + place], apart[place])
+        _mark_fresh(mine, old[0][row], fresh[row])
     return found

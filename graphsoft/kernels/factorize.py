@@ -114,6 +114,8 @@ def gains(
             out_ptr[row - start + 1] = filled
             out_likelihood[row - start] = degrees[i] * np.log(inverse_mass[single[i]])
             continue
+        # at once, for the compiler may regroup a product at the end, and degrees and masses may both be tiny
+        per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
         for at in range(ptr[i], ptr[i + 1]):
             own[clusters[at]] = shares[at] * inverse_mass[clusters[at]]
             filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
@@ -121,28 +123,27 @@ def gains(
             j = indices[edge]
             if single[j] >= 0:
                 filled = _entered(single[j], seen, gain, alone, out_clusters, filled)
-                alone[single[j]] += weights[edge]
+                alone[single[j]] += weights[edge] * per_degree
                 continue
             model = 0.0
             for at in range(ptr[j], ptr[j + 1]):
                 model += own[clusters[at]] * shares[at]
             model = max(model, floor)
-            likelihood += weights[edge] * np.log(model)
-            ratio = weights[edge] / model
+            likelihood += weights[edge] * per_degree * np.log(model)
+            ratio = weights[edge] * per_degree / model
             for at in range(ptr[j], ptr[j + 1]):
                 filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
                 gain[clusters[at]] += ratio * shares[at]
-        per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
         for at in range(first, filled):
             cluster = out_clusters[at]
             if alone[cluster] > 0.0:
                 model = max(own[cluster], floor)
                 likelihood += alone[cluster] * np.log(model)
                 gain[cluster] += alone[cluster] / model
-            out_gains[at] = gain[cluster] * inverse_mass[cluster] * per_degree
+            out_gains[at] = gain[cluster] * inverse_mass[cluster]
             own[cluster] = 0.0
             seen[cluster] = False
-        out_likelihood[row - start] = likelihood
+        out_likelihood[row - start] = likelihood * degrees[i]
         out_ptr[row - start + 1] = filled
     return out_clusters[:filled].copy(), out_gains[:filled].copy()
 
@@ -167,12 +168,13 @@ def sweep(
 ) -> None:
     """Multiply the shares of the nodes ``rows[start:stop]`` by their gains, on the clusters that they hold.
 
-    A share below `least` becomes 0. A node that would lose everything stays as it is.
+    A share up to `least` becomes 0. A node that would lose everything stays as it is.
     """
     count = inverse_mass.shape[0]
     own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
     for row in range(start, stop):
         i = rows[row]
+        per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
         # what other clusters collect is never read, so that only these have to be cleared
         for at in range(ptr[i], ptr[i + 1]):
             cluster = clusters[at]
@@ -182,18 +184,18 @@ def sweep(
             j = indices[edge]
             only = single[j]
             if only >= 0:
-                alone[only] += weights[edge]
+                alone[only] += weights[edge] * per_degree
                 continue
             model = 0.0
             for at in range(ptr[j], ptr[j + 1]):
                 model += own[clusters[at]] * shares[at]
-            ratio = weights[edge] / max(model, floor)
+            ratio = weights[edge] * per_degree / max(model, floor)
             for at in range(ptr[j], ptr[j + 1]):
                 gain[clusters[at]] += ratio * shares[at]
-        total, per_degree = 0.0, 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
+        total = 0.0
         for at in range(ptr[i], ptr[i + 1]):
             cluster = clusters[at]
-            value = own[cluster] * (gain[cluster] + alone[cluster] / max(own[cluster], floor)) * per_degree
+            value = own[cluster] * gain[cluster] + alone[cluster] * min(own[cluster] / floor, 1.0)
             out_shares[at] = value if value > least else 0.0
             total += out_shares[at]
             own[cluster] = 0.0

@@ -50,7 +50,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # A share below this is dropped.
 LEAST = 1e-4
 # While polishing, and where new points are taken in, siblings have the same gain and would fill the rows;
-# this keeps what tells. Over the benchmark sets the mean adjusted Rand index is 0.707 at 1e-4 and 0.706 at 3e-3.
+# this keeps what tells. Over the benchmark sets the mean adjusted Rand index is 0.707 at 1e-4 and 0.706 here.
 LEAST_POLISHED = 3e-3
 # Losses by their beta.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.coarsening import inverse_or_zero
+from graphsoft.coarsening import inverse_or_zero, weight_type
 from graphsoft.graph import Graph
 from graphsoft.kernels.factorize import gains, lift_gains, lift_to_groups, reorder, reweight, sweep
 from graphsoft.memberships import likeliest
@@ -86,8 +86,8 @@ class Near:
 def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
     """Put nodes of one cluster next to each other, for what a sweep reads together to lie together in memory.
 
-    Of a million nodes in random order a sweep takes several times as long. The weights become float32; their
-    sums stay float64.
+    Of a million nodes in random order a sweep takes several times as long. The weights become float32 where
+    that holds them; their sums stay float64.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
     places[nodes] = np.arange(len(nodes), dtype=places.dtype)
     ptr = np.zeros_like(given.indptr)
     np.cumsum(np.diff(given.indptr)[nodes], out=ptr[1:])
-    indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=np.float32)
+    indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=weight_type(given.data))
 
     def piece(start: int, stop: int) -> None:
         reorder(
@@ -170,12 +170,13 @@ class Model:
         Of gains, clusters that a node holds come first in its row, then those it could take in.
         """
         edges, held, likelihood = self.adjacency, self.memberships, np.empty(len(rows))
+        single = self.single
 
         def piece(start: int, stop: int) -> Result:
             ptr = np.zeros(stop - start + 1, dtype=np.int64)
             clusters, gain = gains(
                 edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
-                held.data, self.single, self.inverse_mass, self.floor, start, stop, ptr,
+                held.data, single, self.inverse_mass, self.floor, start, stop, ptr,
                 likelihood[start:stop],
             )  # fmt: skip
             return each(start, stop, (ptr, clusters, gain))
@@ -184,13 +185,13 @@ class Model:
 
     def swept(self, rows: Array, least: float) -> Array:
         """Multiply the shares of these rows by their gains: all shares, those that fell below `least` 0."""
-        edges, held = self.adjacency, self.memberships
+        edges, held, single = self.adjacency, self.memberships, self.single
         shares: Array = held.data.copy()
 
         def piece(start: int, stop: int) -> None:
             sweep(
                 edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
-                held.data, self.single, self.inverse_mass, self.floor, least, start, stop, shares,
+                held.data, single, self.inverse_mass, self.floor, least, start, stop, shares,
             )  # fmt: skip
 
         for _ in map_pieces(piece, _pieces(edges, rows)):
