@@ -27,7 +27,7 @@ TREES, BATCH = 33, 2  # at most, and how many grow at once after the first
 ROUNDS = 8
 ROOM = 8  # how many of those that a point is a neighbour of are looked at
 # Trees go on while one finds more than this part of all lists anew, and rounds while one does.
-TREE_YIELD, ROUND_YIELD = 0.03, 0.04
+TREE_YIELD, ROUND_YIELD = 0.04, 0.10
 SKETCH = 64  # numbers that trees see of a point with more than twice as many features
 PART = 1 << 15  # points that a call grows a whole subtree of
 LEAVES_AT_ONCE, ROWS_AT_ONCE = 32, 2048

@@ -5,31 +5,33 @@ The search is exact where that is quick, by the ways of :mod:`graphsoft.search`.
 sparse or the metric is another, and a new point walks along the graph of the old ones, from the nearest of
 some entries on to ever nearer points.
 
-Seconds for 10 neighbours on two cores that others used too, and the part of the true ones that was found
-(float32, 30 clusters with 10 inner dimensions; ``examples/benchmarks/neighbors.py``; least of several runs):
+Seconds for 10 neighbours on two cores that others used too, the processor's seconds in brackets, and the part
+of the true ones that was found (float32, 30 clusters with 10 inner dimensions;
+``examples/benchmarks/neighbors.py --sizes 10000,100000 --kinds clouds``):
 
-========= === ======== ======= ====== =========== ======
- points    d  way      seconds  found pynndescent  found
-========= === ======== ======= ====== =========== ======
-   10,000   2 tree        0.01  1.000        0.29  1.000
-   10,000  16 products    0.07  1.000        0.05  0.999
-   10,000  64 trees       0.08  1.000        0.05  0.998
-   10,000 784 trees       0.33  1.000        0.13  0.997
-  100,000   2 tree        0.17  1.000        0.44  1.000
-  100,000  16 trees       0.58  1.000        0.56  0.995
-  100,000  64 trees       0.96  0.998        0.67  0.991
-  100,000 784 trees       4.6   0.998        2.0   0.985
-1,000,000   2 tree        2.2   1.000       33.5   1.000
-1,000,000  16 trees      17     0.998        9.2   0.986
-1,000,000  64 trees      18     0.997       11.5   0.976
-========= === ======== ======= ====== =========== ======
+======= === ======== ============= ===== ============= =====
+ points   d way      search        found pynndescent   found
+======= === ======== ============= ===== ============= =====
+ 10,000   2 tree     0.012 (0.02)  1.000 0.037 (0.07)  1.000
+ 10,000  16 products 0.067 (0.07)  1.000 0.047 (0.10)  0.999
+ 10,000  64 products 0.109 (0.21)  1.000 0.053 (0.10)  0.998
+ 10,000 784 trees    0.182 (0.27)  0.999 0.129 (0.26)  0.997
+100,000   2 tree     0.126 (0.22)  1.000 0.400 (0.79)  1.000
+100,000  16 trees    0.517 (0.91)  0.998 0.546 (1.09)  0.995
+100,000  64 trees    0.707 (1.17)  0.994 0.692 (1.38)  0.991
+100,000 784 trees    2.208 (4.08)  0.996 1.983 (3.93)  0.985
+======= === ======== ============= ===== ============= =====
+
+In runs of their own, a million such points in 16 dimensions took 7.8 s and pynndescent 9.6 s (0.994 and 0.986
+found), and 100,000 points of normal noise in 16 dimensions 1.08 s and 0.88 s (0.953 and 0.840). A million
+points in 2, 64 and 784 dimensions, and noise in others than 16, were not timed with this code.
 
 pynndescent was asked for 11 with its own defaults, and compiled before; that takes 19 s and more in every new
 process. One k-d tree suffers where all dimensions count: of 100,000 points of normal noise in 8 dimensions it
-takes 2.6 s where trees take 0.7 s. Without structure in many dimensions trees find too little (0.83 of 30,000
-points of noise in 64), which a few probes notice: products then look at all pairs, up to `RETURN_WORK`. Of
-sparse texts with 100 words, 20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take 18 s and 46 s.
-Other metrics: 10,000 points in 64 dimensions take 1.7 s, pair by pair.
+takes four times as long as random trees. Without structure in many dimensions these find too little (0.7 of
+30,000 points of noise in 64), which a few probes notice: products then look at all pairs, up to
+`RETURN_WORK`. Of sparse texts with 100 words, 20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take
+18 s and 46 s. Other metrics: 10,000 points in 64 dimensions take 1.7 s, pair by pair.
 
 New points look at all old ones where that takes about a millisecond for each at most, and with other metrics
 pair by pair, however many there are. There 10,000 new points among 70,000 of 784 dimensions take 4.3 s on two
@@ -86,7 +88,7 @@ Progress = Callable[[str, int, int], None]
 
 # the borders, see the tables above
 TREE_FEATURES = 8
-PRODUCT_WORK = 5.0e9  # n² (d + 64): looking through the products costs as much as 64 features
+PRODUCT_WORK = 3.0e10  # n² (d + 64): looking through the products costs as much as 64 features
 RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, and n²
