@@ -173,7 +173,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> print(h.bridges("1-0", "1-1", count=2))
         point      1-0   1-1
-        Valjean   0.07  0.89
+        Valjean   0.07  0.88
         Napoleon  0.94  0.06
         """
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
