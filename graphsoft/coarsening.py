@@ -98,7 +98,7 @@ def coarsen(
     return scales
 
 
-def _halves(graph: Graph, count: int, progress: Progress | None, dtype: type = np.float32) -> Iterator[Scale]:
+def _halves(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
     """Contract each time that the nodes have halved: after that, merging goes through shorter lists."""
     current, whole = _with_weights(graph, dtype), len(graph)
     while len(current) > count:
@@ -176,10 +176,8 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for scale in _halves(
-        graph, count, progress, np.float32
-    ):  # one at a time, for together they take much memory
-        group = scale.group[group]
+    for half in _halves(graph, count, progress, np.float32):  # one at a time: together they take much memory
+        group = half.group[group]
     return group
 
 

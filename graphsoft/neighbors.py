@@ -202,9 +202,10 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     """
     data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, centre(points))
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
-    more = MORE if points.squared and not points.sparse else MORE_BY_PYNNDESCENT
+    trees = points.squared and not points.sparse  # our own, and pynndescent for all else
+    more = MORE if trees else MORE_BY_PYNNDESCENT
     candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + more), seed), axis=1)
-    if points.squared and not points.sparse and _poor(points, candidates, n_neighbors):
+    if trees and _poor(points, candidates, n_neighbors):
         yield from by_products(points, points, n_neighbors)
         return
     candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1
@@ -212,7 +213,7 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
         near, measures = ranked(points, points, rows, candidates[start:stop], n_neighbors)
-        if points.squared and not points.sparse:
+        if trees:
             reach = np.square(data[start:stop], dtype=np.float64).sum(axis=1)
             places = np.flatnonzero((measures[:, -1] <= 2.0**-38 * reach) | (near[:, -1] < 0))
             near[places], measures[places] = look_at_all(points, points, rows[places], n_neighbors)
@@ -360,10 +361,8 @@ def _by_walk(points: Points, others: Points, n_neighbors: int, paths: Paths) -> 
     for rows, near, _ in (by_words if points.sparse else by_products)(points.take(heads), others, some):
         starts[rows] = np.where(near >= 0, heads[near], -1)
     width = min(len(points), BEAM * n_neighbors + BEAM_MORE)
-    nothing, no_rows = (
-        (np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)),
-        np.zeros((0, 0)),
-    )
+    nothing = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+    no_rows = np.zeros((0, 0))
     dense = (no_rows, no_rows) if points.sparse else (others.values, points.values)
     sparse = (parts_of(others.values), parts_of(points.values)) if points.sparse else (nothing, nothing)
 

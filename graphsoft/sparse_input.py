@@ -69,11 +69,8 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
     """Give a matrix int32 indices where they fit, int64 where not; the values are shared."""
     fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
     kind = np.int32 if fits else np.int64
-    result = sp.csr_array(matrix.shape)
-    result.data = matrix.data
-    result.indices = matrix.indices.astype(kind, copy=False)
-    result.indptr = matrix.indptr.astype(kind, copy=False)
-    return result
+    indices, indptr = (part.astype(kind, copy=False) for part in (matrix.indices, matrix.indptr))
+    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def canonical(matrix: sp.csr_array) -> sp.csr_array:

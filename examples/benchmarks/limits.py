@@ -282,7 +282,7 @@ def needs_of_dense_sweep(graph, shares):
 
 def needs_of_partners(graph):
     """Count for the best partner of every node: whose group a neighbour is in, and how heavy that is."""
-    adjacency, nodes = graph.adjacency, np.dtype(np.int64).itemsize
+    adjacency, nodes = graph.adjacency, graph.adjacency.indices.itemsize
     read = held_bytes(adjacency) + graph.degrees.nbytes + nodes * len(graph)
     written = (nodes + graph.degrees.itemsize) * len(graph)
     fetches = ((adjacency.indices, nodes), (adjacency.indices, graph.degrees.itemsize))

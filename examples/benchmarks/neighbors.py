@@ -27,14 +27,13 @@ in 784 dimensions, need 9 GB of memory.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from processes import in_process
 
 mpl.use("Agg")
 
@@ -159,18 +158,6 @@ def run(tool, folder):
     return {"seconds": seconds, "processor": processor, "recall": share, "asked": asked}
 
 
-def in_process(limit, *arguments):
-    """Run this file in a process of its own: what it printed, or in words what went wrong."""
-    command = [sys.executable, __file__, *map(str, arguments)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return f"over {limit:.0f} s"
-    if done.returncode:
-        return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
-    return json.loads(done.stdout) if done.stdout else None
-
-
 def prepare(file, folder):
     """Write the exact reach of a sample of the points in a file."""
     points = np.load(file, mmap_mode="r")
@@ -191,7 +178,7 @@ def compare(points, tools, limit):
             enough = isinstance(plain, dict) and plain["recall"] >= WANTED
             if (tool == "sklearn" and count > SKLEARN_POINTS) or (tool == "to 0.95" and enough):
                 continue
-            row[tool] = in_process(limit, "--run", tool, "--folder", folder)
+            row[tool] = in_process(__file__, limit, "--run", tool, "--folder", folder)
     return row
 
 

@@ -32,14 +32,13 @@ alone, ``linear`` to 300,000 nodes, and one row of ``startup``.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import matplotlib as mpl
 import startup
+from processes import in_process
 
 mpl.use("Agg")
 
@@ -298,26 +297,14 @@ def run(where, tool, file):
     print(json.dumps(run_on_graph(tool, file) if where == "graph" else run_on_points(tool)))
 
 
-def in_process(limit, *arguments):
-    """Run this file in a process of its own: what it printed, or in words what went wrong."""
-    command = [sys.executable, __file__, *map(str, arguments)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return f"stopped after {limit:.0f} s"
-    if done.returncode:
-        return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
-    return json.loads(done.stdout.splitlines()[-1]) if done.stdout else None
-
-
 def on_graph(nodes, neighbors, tool, limit, folder):
     """Run one tool on a neighbour graph, which is made if it is not in the folder yet."""
     file = folder / f"{nodes}-{neighbors}.npz"
     if not file.exists():
-        failed = in_process(None, "--make", file, "--nodes", nodes, "--neighbors", neighbors)
+        failed = in_process(__file__, None, "--make", file, "--nodes", nodes, "--neighbors", neighbors)
         if failed:
             return failed
-    return in_process(limit, "--run", "graph", "--tool", tool, "--file", file)
+    return in_process(__file__, limit, "--run", "graph", "--tool", tool, "--file", file)
 
 
 def compare_on_graph(graph, tools, limit, folder):
@@ -348,7 +335,7 @@ def compare_on_points(tools, limit):
     print(f"{'':34}{'seconds':>9}{asked}{'MB':>8}{asked}{'NMI':>7}{'clusters':>10}")
     rows = {}
     for tool in tools:
-        row = in_process(limit, "--run", "points", "--tool", tool)
+        row = in_process(__file__, limit, "--run", "points", "--tool", tool)
         if isinstance(row, str):
             print(f"{tool:34}{row}", flush=True)
             continue

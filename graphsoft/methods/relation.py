@@ -34,6 +34,7 @@ from graphsoft.methods.sweeps import (
     swept,
     torn,
     widened,
+    with_shares,
 )
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -115,8 +116,8 @@ class Relation:
         """Factorize the graph, from the coarsest scale of a contraction to the finest.
 
         The trace is minus the log-likelihood, each time that the support is widened on the graph itself; with
-        dense support, before each sweep. Under another loss it is
-        that loss, of the weights divided by the largest, at the start and after each sweep; it never rises.
+        dense support, before each sweep. Under another loss it is that loss, of the weights divided by the
+        largest, at the start and after each sweep; it never rises.
         """
         graph, log = sample.graph, _Log("factorizing", 0, progress)
         memberships = self._through_scales(graph, count, log)
@@ -161,9 +162,7 @@ class Relation:
             memberships, log_likelihood = widened(near.graph, memberships, LEAST)
             log.count(log_likelihood)
             shares = swept(near.graph, memberships, self.sweeps, LEAST, log.count)
-            memberships = sp.csr_array(
-                (shares, memberships.indices, memberships.indptr), shape=memberships.shape
-            )
+            memberships = with_shares(memberships, shares)
             memberships.eliminate_zeros()
         return memberships[near.places]
 
@@ -232,8 +231,8 @@ def polish_level(
         found = regrouped(graph, memberships, border, above, group, LEAST_POLISHED)
         memberships = _replaced(memberships, border, found)
         upper = (memberships @ groups).tocsr()
-        moved, factors = torn(upper), upper.copy()
-        factors.data = swept(graph, upper, sweeps, LEAST_POLISHED, log.count) / upper.data
+        shares = swept(graph, upper, sweeps, LEAST_POLISHED, log.count)
+        factors, moved = with_shares(upper, shares / upper.data), torn(upper)
         held = memberships[moved]
         found = reweighted(held, lifted(held, factors[moved], groups), LEAST_POLISHED)
         memberships = _replaced(memberships, moved, found)

@@ -37,6 +37,7 @@ __all__ = [
     "swept",
     "torn",
     "widened",
+    "with_shares",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -124,7 +125,7 @@ def _second(memberships: sp.csr_array) -> Array:
     first = np.repeat(likeliest(several), np.diff(several.indptr))
     shares = np.where(several.indices == first, 0.0, several.data)
     second = np.full(memberships.shape[0], -1, dtype=np.int32)
-    second[rows] = likeliest(sp.csr_array((shares, several.indices, several.indptr), shape=several.shape))
+    second[rows] = likeliest(with_shares(several, shares))
     return second
 
 
@@ -215,8 +216,8 @@ def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
         outside = place >= np.repeat(held[start:stop], np.diff(ptr))
         return float(np.max(gain[outside], initial=1.0))
 
-    gaps, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), largest_outside)
-    return Fit(likelihood + 2.0 * graph.degree_logs, max(gaps) - 1.0)
+    gaps, log_likelihood = _everywhere(graph, memberships, largest_outside)
+    return Fit(log_likelihood, max(gaps) - 1.0)
 
 
 def widened(graph: Graph, memberships: sp.csr_array, least: float) -> tuple[sp.csr_array, float]:
@@ -225,8 +226,8 @@ def widened(graph: Graph, memberships: sp.csr_array, least: float) -> tuple[sp.c
     def step(start: int, stop: int, found: Rows) -> Rows:
         return _reweighted_rows(memberships, found, SEED, least, start, stop)
 
-    parts, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), step)
-    return joined(parts, memberships.shape[1]), likelihood + 2.0 * graph.degree_logs
+    parts, log_likelihood = _everywhere(graph, memberships, step)
+    return joined(parts, memberships.shape[1]), log_likelihood
 
 
 def swept(
@@ -239,10 +240,14 @@ def swept(
     rows = torn(memberships)
     shares: Array = memberships.data
     for _ in range(sweeps):
-        now = sp.csr_array((shares, memberships.indices, memberships.indptr), shape=memberships.shape)
-        shares = Model.of(graph, now).swept(rows, least)
+        shares = Model.of(graph, with_shares(memberships, shares)).swept(rows, least)
         tick()
     return shares
+
+
+def with_shares(memberships: sp.csr_array, shares: Array) -> sp.csr_array:
+    """Put other shares in the places of those that are stored."""
+    return sp.csr_array((shares, memberships.indices, memberships.indptr), shape=memberships.shape)
 
 
 def gains_of(model: Model, rows: Array) -> sp.csr_array:
@@ -261,10 +266,17 @@ def gains_at_borders(graph: Graph, memberships: sp.csr_array) -> tuple[Array, sp
         entries = np.repeat(counts > 1, counts)
         return start + kept, (np.append(0, np.cumsum(counts[kept])), clusters[entries], gain[entries])
 
-    parts, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), several)
+    parts, log_likelihood = _everywhere(graph, memberships, several)
     rows = np.concatenate([part[0] for part in parts])
-    gain = joined([part[1] for part in parts], memberships.shape[1])
-    return rows, gain, likelihood + 2.0 * graph.degree_logs
+    return rows, joined([part[1] for part in parts], memberships.shape[1]), log_likelihood
+
+
+def _everywhere(
+    graph: Graph, memberships: sp.csr_array, each: Callable[[int, int, Rows], Result]
+) -> tuple[list[Result], float]:
+    """Find the gains of all nodes, see `Model.gains`, and the log-likelihood."""
+    parts, likelihood = Model.of(graph, memberships).gains(np.arange(len(graph)), each)
+    return parts, likelihood + 2.0 * graph.degree_logs
 
 
 def torn(memberships: sp.csr_array) -> Array:
@@ -284,7 +296,7 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
 
     for _ in map_pieces(piece, pieces_by_load(candidates.indptr, LOAD)):
         pass
-    return sp.csr_array((gain, candidates.indices, candidates.indptr), shape=candidates.shape)
+    return with_shares(candidates, gain)
 
 
 def regrouped(
