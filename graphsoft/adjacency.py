@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import is_mirrored
 from graphsoft.sparse_input import canonical, narrow
 
@@ -117,7 +118,7 @@ def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | Non
     >>> asymmetry(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))[1]
     (0, 1)
     """
-    buffers = [buffer.view() for buffer in (matrix.indptr, matrix.indices, matrix.data)]
+    buffers = [buffer.view() for buffer in parts_of(matrix)]
     for buffer in buffers:
         buffer.flags.writeable = False  # as the caller's may be, which would be another type to compile for
     if is_mirrored(*buffers):

@@ -15,8 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.graph import Graph
-from graphsoft.kernels.contraction import best_partners, contract, match
-from graphsoft.merging import Merging
+from graphsoft.kernels import parts_of, unsigned
+from graphsoft.kernels.contraction import contract, match
+from graphsoft.merging import Merging, partners_along
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -206,7 +207,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     members = np.argsort(group, kind="stable")
     member_ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
-    group = group.astype(adjacency.indices.dtype)
+    group = unsigned(group.astype(adjacency.indices.dtype))
     entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
     loads = entries[member_ptr]  # stored entries below each group
     counts = np.empty(groups, dtype=np.int64)
@@ -215,7 +216,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     def piece(start: int, stop: int) -> tuple[int, int]:
         begin, longest = int(loads[start]), int(np.diff(loads[start : stop + 1]).max())
         end = contract(
-            adjacency.indptr, adjacency.indices, adjacency.data, member_ptr, members, group, longest,
+            *parts_of(adjacency), member_ptr, members, group, longest,
             start, stop, begin, counts, indices, weights,
         )  # fmt: skip
         return begin, int(end)
@@ -250,25 +251,12 @@ def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, 
     >>> merge_round(path, 1, path.adjacency)
     (array([0, 0, 1], dtype=int32), 2)
     """
-    partners, scores = _partners(graph, allowed)
+    partners, scores = partners_along(allowed, graph.degrees)
     leaders = np.arange(len(graph), dtype=partners.dtype)
     order = np.argsort(-scores, kind="stable").astype(partners.dtype)
     possible = match(partners, order, len(graph), leaders.copy())
     match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
     return _numbered(leaders)
-
-
-def _partners(graph: Graph, edges: sp.csr_array) -> tuple[Array, Array]:
-    """Find for every node the best of the nodes that `edges` join it to."""
-    inverse = inverse_or_zero(graph.degrees)
-    partners, scores = np.empty(len(graph), dtype=edges.indices.dtype), np.empty(len(graph))
-
-    def piece(start: int, stop: int) -> None:
-        best_partners(edges.indptr, edges.indices, edges.data, inverse, start, stop, partners, scores)
-
-    for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
-        pass
-    return partners, scores
 
 
 def inverse_or_zero(values: Array) -> Array:

@@ -12,6 +12,7 @@ from graphsoft.checks import integer
 from graphsoft.contingency import shares_of
 from graphsoft.errors import InputError
 from graphsoft.graph import Graph, as_graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.cuts import cut_off, least_cut
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -105,9 +106,7 @@ def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]
 
     def piece(start: int, stop: int) -> None:
         cut_off(
-            adjacency.indptr,
-            adjacency.indices,
-            adjacency.data,
+            *parts_of(adjacency),
             ptr,
             clusters,
             shares,

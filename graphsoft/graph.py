@@ -15,6 +15,7 @@ from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse
 from graphsoft.checks import callback, choice, dense_matrix, frame_columns, generator, integer
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.finders import check_finder, found_within
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import find_components, row_sums
 from graphsoft.mapped import taken
 from graphsoft.neighbors import METRICS, Progress, nearest_neighbors
@@ -116,7 +117,7 @@ class Graph:
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
         labels = np.empty(len(self), dtype=np.int32)
-        find_components(self.adjacency.indptr, self.adjacency.indices, labels)
+        find_components(*parts_of(self.adjacency)[:2], labels)
         labels.flags.writeable = False
         return labels
 

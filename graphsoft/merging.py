@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.kernels.contraction import best_of_groups, match, match_siblings, merge
+from graphsoft.kernels import parts_of, unsigned
+from graphsoft.kernels.contraction import best_of_groups, best_partners, match, match_siblings, merge
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["Merging"]
+__all__ = ["Merging", "partners_along"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,10 +64,8 @@ class Merging:
         self._last = self.alive.copy()
         self._degrees = degrees.copy()
         self._entries = np.diff(adjacency.indptr).astype(np.int64)
-        self._partners = np.full(count, -1, dtype=kind)
-        self._scores = np.zeros(count)
+        self._partners, self._scores = partners_along(adjacency, degrees)
         self._changed = np.zeros(count, dtype=np.bool_)
-        self._look(self.alive)
 
     def round(self, most: int) -> int:
         """Merge the best pairs, at most `most` of them; returns how many merged."""
@@ -119,9 +118,27 @@ class Merging:
         def piece(start: int, stop: int) -> None:
             longest = int(entries[start:stop].max())
             best_of_groups(
-                given.indptr, given.indices, given.data, self.leaders, self._next, self._degrees, longest,
+                *parts_of(given), unsigned(self.leaders), self._next, self._degrees, longest,
                 groups, start, stop, self._partners, self._scores,
             )  # fmt: skip
 
         for _ in map_pieces(piece, pieces_by_load(loads, LOAD)):
             pass
+
+
+def partners_along(edges: sp.csr_array, degrees: Array) -> tuple[Array, Array]:
+    """Find for every node the neighbour of largest ``w / (d d)``, -1 for none; and how large that is.
+
+    Examples
+    --------
+    >>> partners_along(sp.csr_array([[0.0, 2.0], [2.0, 0.0]]), np.array([2.0, 4.0]))
+    (array([1, 0], dtype=int32), array([0.25, 0.25]))
+    """
+    partners, scores = np.empty(len(degrees), dtype=edges.indices.dtype), np.empty(len(degrees))
+
+    def piece(start: int, stop: int) -> None:
+        best_partners(*parts_of(edges), degrees, start, stop, partners, scores)
+
+    for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
+        pass
+    return partners, scores

@@ -64,6 +64,7 @@ import numpy as np
 from graphsoft.checks import generator
 from graphsoft.descent import descend
 from graphsoft.kernels import neighbors as kernels
+from graphsoft.kernels import parts_of
 from graphsoft.parallel import map_blocks
 from graphsoft.points import DIRECTIONS, NORMS, Points
 from graphsoft.search import (
@@ -75,7 +76,6 @@ from graphsoft.search import (
     by_words,
     centre,
     look_at_all,
-    parts_of,
     ranked,
     single,
     word_work,

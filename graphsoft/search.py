@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from graphsoft.kernels import neighbors as kernels
+from graphsoft.kernels import parts_of
 from graphsoft.mapped import room
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, blocks, map_blocks, row_blocks
 from graphsoft.points import DIRECTIONS, NORMS, Points
@@ -30,7 +30,6 @@ __all__ = [
     "centre",
     "look_at_all",
     "measure",
-    "parts_of",
     "ranked",
     "single",
     "word_work",
@@ -80,11 +79,6 @@ def measure(points: Points, asking: Points, rows: Array, candidates: Array) -> A
             result[place] = cdist(asking.values[row : row + 1], points.values[near], metric)[0]
             result[place, (near < 0) | (own & (near == row))] = np.inf
     return result
-
-
-def parts_of(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
-    """Take a CSR matrix apart, for compiled loops."""
-    return matrix.indptr, matrix.indices, matrix.data
 
 
 def ranked(

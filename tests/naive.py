@@ -98,9 +98,9 @@ def best_partner(W, d, i):
     """The neighbour of largest w_ij / (d_i d_j), the lower one where two are equal, or -1; and that score."""
     best, score = -1, 0.0
     for j in range(len(W)):
-        if j != i and W[i, j] > 0 and W[i, j] * (1 / d[j]) > score:
-            best, score = j, W[i, j] * (1 / d[j])
-    return best, score * (1 / d[i]) if d[i] > 0 else 0.0
+        if j != i and W[i, j] > 0 and W[i, j] / d[j] > score:
+            best, score = j, W[i, j] / d[j]
+    return best, score / d[i] if best >= 0 else 0.0
 
 
 def matching(partners, order, most):
@@ -190,10 +190,15 @@ def regrouped(gain, upper, held, group):
     return found
 
 
-def polish_step(W, S, P, floor=0.0):
+def polish_step(W, S, P, floor=0.0, over=1.0):
     """One step that raises the log-likelihood of S P by way of S."""
-    grown = S * lifted_gains(gains(W, S @ P, floor), P)
+    grown = S * lifted_gains(further(gains(W, S @ P, floor), over), P)
     return np.array([new / new.sum() if new.any() else old for new, old in zip(grown, S, strict=True)])
+
+
+def further(gain, over):
+    """What a sweep multiplies by: near one, that power of the gain."""
+    return gain * (1 + (over - 1) * np.minimum(gain - 1, 0.5))
 
 
 # What a level says of a point

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from strategies import factored_graphs, memberships, weight_matrices
 
-from graphsoft.kernels import contraction, factorize, kernel
+from graphsoft.kernels import contraction, factorize, kernel, parts_of
 
 cuts = st.lists(st.integers(0, 12), max_size=4)
 
@@ -23,8 +23,7 @@ def pieces(n, cut):
 
 
 def sparse(dense):
-    matrix = sp.csr_array(dense)
-    return matrix.indptr, matrix.indices, matrix.data
+    return parts_of(sp.csr_array(dense))
 
 
 def rows(parts, columns):
@@ -117,8 +116,14 @@ def test_the_floor_holds_for_edges_to_nodes_of_one_cluster():
     assert likelihood.sum() + 6 * np.log(2) * 2 == pytest.approx(expected)
 
 
-@given(factored_graphs(), st.sampled_from([0.0, 1e-4, 0.2, 0.9]), cuts, st.data())
-def test_sweep(example, least, cut, data):
+@given(
+    factored_graphs(),
+    st.sampled_from([1.0, 1.5, 1.9]),
+    st.sampled_from([0.0, 1e-4, 0.2, 0.9]),
+    cuts,
+    st.data(),
+)
+def test_sweep(example, over, least, cut, data):
     W, S = example
     d, (ptr, clusters, shares) = W.sum(axis=1), sparse(S)
     nodes = np.array(data.draw(st.lists(st.integers(0, len(W) - 1), unique=True)), int)
@@ -128,14 +133,15 @@ def test_sweep(example, least, cut, data):
         for start, stop in pieces(len(nodes), cut):
             factorize.sweep(
                 *sparse(W), d, nodes, ptr, clusters, shares, single_of(S), naive.inverse(d @ S), floor_of(W),
-                least, start, stop, stepped,
+                over, least, start, stop, stepped,
             )  # fmt: skip
         return stepped
 
     stepped = run(cut)
     assert stepped.tobytes() == run([]).tobytes()
     expected = S.copy()
-    expected[nodes] = naive.reweight(S, naive.gains(W, S, floor_of(W)) * (S > 0), 0.0, least)[nodes]
+    gain = naive.further(naive.gains(W, S, floor_of(W)), over) * (S > 0)
+    expected[nodes] = naive.reweight(S, gain, 0.0, least)[nodes]
     found = sp.csr_array((stepped, clusters, ptr), S.shape).toarray()
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
@@ -222,7 +228,7 @@ def test_best_partners(W, cut):
     d = W.sum(axis=1)
     partners, scores = np.full(len(W), -7), np.full(len(W), np.nan)
     for start, stop in pieces(len(W), cut):
-        contraction.best_partners(*sparse(W), naive.inverse(d), start, stop, partners, scores)
+        contraction.best_partners(*sparse(W), d, start, stop, partners, scores)
     expected = [naive.best_partner(W, d, i) for i in range(len(W))]
     assert list(zip(partners.tolist(), scores.tolist(), strict=True)) == expected
 

@@ -18,7 +18,7 @@ def best_partners(
     indptr: Array,
     indices: Array,
     weights: Array,
-    inverse_degree: Array,
+    degrees: Array,
     start: int,
     stop: int,
     partners: Array,
@@ -29,11 +29,11 @@ def best_partners(
         best, score = -1, 0.0
         for edge in range(indptr[i], indptr[i + 1]):
             j = indices[edge]
-            value = weights[edge] * inverse_degree[j]
+            value = weights[edge] / degrees[j]
             if j != i and (value > score or (value == score and j < best)):
                 best, score = j, value
         partners[i] = best
-        scores[i] = score * inverse_degree[i]
+        scores[i] = score / degrees[i] if best >= 0 else 0.0
 
 
 @kernel
@@ -166,7 +166,8 @@ def best_of_groups(
     while size < 2 * longest:
         size *= 2
     keys, sums = np.full(size, -1, dtype=np.int64), np.zeros(size)
-    used, others = np.empty(size, dtype=np.int64), np.empty(longest, dtype=np.int64)
+    used, others = np.empty(size, dtype=np.uint64), np.empty(longest, dtype=np.int64)
+    last = np.uint64(size - 1)
     for at in range(start, stop):
         group, found = groups[at], 0
         node = group
@@ -176,9 +177,9 @@ def best_of_groups(
                 others[place] = leaders[indices[first + place]]
             for place in range(entries):
                 other = others[place]
-                slot = (other * 0x9E3779B1 >> 7) & (size - 1)
+                slot = (np.uint64(other) * np.uint64(0x9E3779B1) >> np.uint64(7)) & last
                 while keys[slot] != other and keys[slot] >= 0:
-                    slot = (slot + 1) & (size - 1)
+                    slot = (slot + np.uint64(1)) & last
                 if keys[slot] < 0:
                     keys[slot] = other
                     used[found] = slot

@@ -169,8 +169,9 @@ def sweep(
 ) -> None:
     """Multiply the shares of the nodes ``rows[start:stop]`` by their gains, on the clusters that they hold.
 
-    With an `over` above 1 by ``gain * (1 + (over - 1) * (gain - 1))``, which near one is that power of the
-    gain. A share up to `least` becomes 0. A node that would lose everything stays as it is.
+    With an `over` above 1 by ``gain * (1 + (over - 1) * min(gain - 1, 0.5))``, near one that power of the
+    gain; far from there more would overshoot. A share up to `least` becomes 0. A node that would lose
+    everything stays as it is.
     """
     count = inverse_mass.shape[0]
     own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -199,7 +200,7 @@ def sweep(
             cluster = clusters[at]
             value = own[cluster] * gain[cluster] + alone[cluster] * min(own[cluster] / floor, 1.0)
             if value > 0.0:
-                value *= 1.0 + (over - 1.0) * (value / shares[at] - 1.0)
+                value *= 1.0 + (over - 1.0) * min(value / shares[at] - 1.0, 0.5)
             out_shares[at] = value if value > least else 0.0
             total += out_shares[at]
             own[cluster] = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from graphsoft.checks import integer
 from graphsoft.coarsening import coarsen, inverse_or_zero
 from graphsoft.graph import Graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
@@ -86,7 +87,7 @@ def _sums(graph: Graph, labels: Array, count: int) -> tuple[Array, Array]:
     adjacency, within = graph.adjacency, np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        cluster_sums(adjacency.indptr, adjacency.indices, adjacency.data, labels, start, stop, within)
+        cluster_sums(*parts_of(adjacency), labels, start, stop, within)
 
     for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
         pass
@@ -105,7 +106,7 @@ def _sweep(graph: Graph, labels: Array, count: int) -> int:
     members = np.bincount(labels, minlength=count)
     return sum(
         regroup(
-            adjacency.indptr, adjacency.indices, adjacency.data, graph.degrees, start, stop, labels, size,
+            *parts_of(adjacency), graph.degrees, start, stop, labels, size,
             inside, members,
         )
         for start, stop in pieces_by_load(adjacency.indptr, LOAD)

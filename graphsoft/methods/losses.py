@@ -36,6 +36,7 @@ import scipy.sparse as sp
 
 from graphsoft.coarsening import grouped
 from graphsoft.graph import Graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.losses import stored_pairs, zero_pairs
 from graphsoft.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, ended
@@ -154,7 +155,7 @@ def _stored(weights: sp.csr_array, factor: Array, beta: float) -> tuple[Array, A
 
     def piece(start: int, stop: int) -> None:
         stored_pairs(
-            weights.indptr, weights.indices, weights.data, factor, beta, FLOOR, start, stop,
+            *parts_of(weights), factor, beta, FLOOR, start, stop,
             pull, push, divergence,
         )  # fmt: skip
 

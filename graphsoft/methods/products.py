@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from graphsoft.checks import choice
 from graphsoft.coarsening import grouped
 from graphsoft.graph import Graph
-from graphsoft.kernels import baum_eagon
+from graphsoft.kernels import baum_eagon, parts_of
 from graphsoft.kernels.products import times_dense
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
@@ -37,7 +37,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.result_type(matrix.data, dense))
 
     def piece(start: int, stop: int) -> None:
-        times_dense(matrix.indptr, matrix.indices, matrix.data, dense, start, stop, result)
+        times_dense(*parts_of(matrix), dense, start, stop, result)
 
     for _ in map_pieces(piece, pieces_by_load(matrix.indptr, max(1, 4 * LOAD // max(1, dense.shape[1])))):
         pass

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph import Graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.cuts import move_nodes
 from graphsoft.memberships import one_cluster_each
 from graphsoft.methods.rows import fit
@@ -158,7 +159,7 @@ def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, f
         members, after, moves = np.bincount(labels, minlength=count), labels.copy(), 0
         for start, stop in pieces_by_load(adjacency.indptr, LOAD):
             moves += move_nodes(
-                adjacency.indptr, adjacency.indices, adjacency.data, graph.degrees, start, stop,
+                *parts_of(adjacency), graph.degrees, start, stop,
                 LEAST_FALL * value, after, mass, cut, members,
             )  # fmt: skip
         # anew from the labels: the sums that moves keep lose digits where weights are of all sizes

@@ -15,6 +15,7 @@ import numpy as np
 from graphsoft.checks import integer, number
 from graphsoft.coarsening import contracted, inverse_or_zero
 from graphsoft.graph import Graph, as_graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
@@ -146,7 +147,7 @@ class _State:
 
         def piece(start: int, stop: int) -> None:
             dense_sweep(
-                adjacency.indptr, adjacency.indices, adjacency.data, inverse, self.shares, paid / mass**2,
+                *parts_of(adjacency), inverse, self.shares, paid / mass**2,
                 TINY, start, stop, stepped, likelihood[start:stop],
             )  # fmt: skip
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from graphsoft.coarsening import inverse_or_zero, weight_type
 from graphsoft.graph import Graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import gains, lift_gains, lift_to_groups, reorder, reweight, sweep
 from graphsoft.memberships import likeliest
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
@@ -46,9 +47,9 @@ Result = TypeVar("Result")
 
 # A cluster enters a node's support with at most this share; sweeps raise or drop it.
 SEED = 0.05
-# Narrow sweeps multiply by about this power of the gains. Near an optimum any power below 2 converges, and the
-# nearer to it the faster: over the benchmark sets three sweeps reach a log-likelihood of -2.991 for each unit
-# of weight, where six plain ones reach -2.992 and three -2.999.
+# Narrow sweeps multiply by about this power of the gains; near an optimum any below 2 converges. Over the
+# benchmark sets three sweeps reach a log-likelihood of -2.991 for each unit of weight; by the gains as they
+# are three reach -2.999, and six -2.992.
 OVER = 1.9
 # Between sweeps, shares that fell to 0 are taken out if no more than this part of them is left.
 WORTH_KEEPING = 0.75
@@ -115,7 +116,7 @@ def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
 
     def piece(start: int, stop: int) -> None:
         reorder(
-            given.indptr, given.indices, given.data, nodes, places, start, stop, ptr, indices, weights
+            *parts_of(given), nodes, places, start, stop, ptr, indices, weights
         )  # fmt: skip
 
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
@@ -182,9 +183,8 @@ class Model:
         def piece(start: int, stop: int) -> Result:
             ptr = np.zeros(stop - start + 1, dtype=np.int64)
             clusters, gain = gains(
-                edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
-                held.data, single, self.inverse_mass, self.floor, start, stop, ptr,
-                likelihood[start:stop],
+                *parts_of(edges), self.degrees, rows, *parts_of(held), single, self.inverse_mass, self.floor,
+                start, stop, ptr, likelihood[start:stop],
             )  # fmt: skip
             return each(start, stop, (ptr, clusters, gain))
 
@@ -197,8 +197,8 @@ class Model:
 
         def piece(start: int, stop: int) -> None:
             sweep(
-                edges.indptr, edges.indices, edges.data, self.degrees, rows, held.indptr, held.indices,
-                held.data, single, self.inverse_mass, self.floor, OVER, least, start, stop, shares,
+                *parts_of(edges), self.degrees, rows, *parts_of(held), single, self.inverse_mass, self.floor,
+                OVER, least, start, stop, shares,
             )  # fmt: skip
 
         for _ in map_pieces(piece, _pieces(edges, rows)):
@@ -310,8 +310,8 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
 
     def piece(start: int, stop: int) -> None:
         lift_gains(
-            candidates.indptr, candidates.indices, upper.indptr, upper.indices, upper.data,
-            parents.indptr, parents.indices, parents.data, parents.shape[1], start, stop, gain,
+            candidates.indptr, candidates.indices, *parts_of(upper),
+            *parts_of(parents), parents.shape[1], start, stop, gain,
         )  # fmt: skip
 
     for _ in map_pieces(piece, pieces_by_load(candidates.indptr, LOAD)):

@@ -10,6 +10,7 @@ import numpy as np
 from graphsoft.checks import choice, integer
 from graphsoft.coarsening import inverse_or_zero
 from graphsoft.graph import Graph
+from graphsoft.kernels import parts_of
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Progress, Sample, swept
@@ -92,7 +93,7 @@ def _square(graph: Graph, scale: Array) -> float:
     adjacency, squares = graph.adjacency, np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        row_squares(adjacency.indptr, adjacency.indices, adjacency.data, scale, start, stop, squares)
+        row_squares(*parts_of(adjacency), scale, start, stop, squares)
 
     for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
         pass
@@ -113,4 +114,4 @@ def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
     """Set every entry once; row after row, for each looks at those before it."""
     adjacency, inner = graph.adjacency, gram(factor)
     for start, stop in pieces_by_load(adjacency.indptr, LOAD):
-        descend(adjacency.indptr, adjacency.indices, adjacency.data, scale, inner, start, stop, factor)
+        descend(*parts_of(adjacency), scale, inner, start, stop, factor)
