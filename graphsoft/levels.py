@@ -290,6 +290,7 @@ def _climb_polished(
     status = "factorized, later refined for the levels above," if sizes[1:] else "factorized"
     trace = tuple(-value for value in first.trace)
     runs = [_Run(f"{status} by {first.sweeps} sweeps", first.sweeps, trace, time.perf_counter() - began)]
+    del first  # memberships take much memory, and change from here on
     near = by_cluster(graph, memberships)
     memberships = memberships[near.nodes]
     upper: sp.csr_array | None = None

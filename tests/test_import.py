@@ -15,7 +15,7 @@ import graphsoft
 HEAVY = ["numba", "sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy", "numpy"]
 UNNEEDED = ["sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy.optimize", "scipy.stats"]
 # weights of a graph are float64 as it was given, and float32 where it is worked on: these meet both
-BOTH_WEIGHTS = {"contract", "reorder", "row_sums"}
+BOTH_WEIGHTS = {"best_partners", "contract", "reorder", "row_sums"}
 PACKAGE = Path(graphsoft.__file__).parent
 MATCH = """if True:
     import numpy as np

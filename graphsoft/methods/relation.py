@@ -241,12 +241,13 @@ def polish_level(
         log.count(log_likelihood)
         wider = np.diff(above.indptr) > np.diff(upper.indptr)[border]
         found = regrouped(graph, memberships, border[wider], above[wider], group, LEAST_POLISHED)
-        memberships = _replaced(memberships, border[wider], found)
-        memberships = _lifted(memberships, border[~wider], above[~wider], groups)
+        others = _lifted(memberships, border[~wider], above[~wider], groups)
+        memberships = _replaced(memberships, (border[wider], found), (border[~wider], others))
         upper = (memberships @ groups).tocsr()
         shares = swept(graph, upper, sweeps, LEAST_POLISHED, log.count)
         moved = torn(upper)
-        memberships = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
+        found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
+        memberships = _replaced(memberships, (moved, found))
     return memberships, tuple(log.trace)
 
 
@@ -255,14 +256,17 @@ def _lifted(
 ) -> sp.csr_array:
     """Multiply the shares of some nodes by the gains of groups, which `upper` has for these nodes."""
     held = memberships[rows]
-    return _replaced(memberships, rows, reweighted(held, lifted(held, upper, groups), LEAST_POLISHED))
+    return reweighted(held, lifted(held, upper, groups), LEAST_POLISHED)
 
 
-def _replaced(memberships: sp.csr_array, rows: Array, found: sp.csr_array) -> sp.csr_array:
+def _replaced(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
     """Put new rows in the place of some."""
-    source = np.arange(memberships.shape[0])
-    source[rows] = len(source) + np.arange(len(rows))
-    return sp.vstack([memberships, found], format="csr")[source]
+    source, parts = np.arange(memberships.shape[0], dtype=memberships.indices.dtype), [memberships]
+    for rows, found in changes:
+        below = sum(part.shape[0] for part in parts)
+        source[rows] = np.arange(below, below + len(rows))
+        parts.append(found)
+    return sp.vstack(parts, format="csr")[source]
 
 
 def refit_rows(
