@@ -13,8 +13,7 @@ from strategies import plain
 import graphsoft
 from graphsoft import bipartite_graph, metrics
 from graphsoft.errors import InputError
-from graphsoft.methods import Relation
-from graphsoft.methods.relation import _dense_sweep
+from graphsoft.methods import Relation, relation
 from graphsoft.methods.sweeps import assess
 
 
@@ -36,6 +35,12 @@ def planted(rng, rows=120, columns=80, groups=4, rate=3.0):
     return sp.csr_array(rng.poisson(mean).astype(float)), one, two
 
 
+def dense_step(graph, S):
+    stepped = np.empty_like(S)
+    relation._dense_sweep(graph, S, stepped)
+    return stepped
+
+
 @given(tables())
 def test_the_table_stands_beside_itself_turned(A):
     r, c = A.shape
@@ -54,10 +59,10 @@ def test_a_sweep_is_a_step_of_the_aspect_model(A, m, seed):
     r = len(A)
     graph = bipartite_graph(A)
     S = np.random.default_rng(seed).dirichlet(np.ones(m), size=sum(A.shape))
-    S, _ = _dense_sweep(graph, S)  # from here on both sides of a cluster have the same mass
+    S = dense_step(graph, S)  # from here on both sides of a cluster have the same mass
     B = graph.degrees[:, None] * S
     np.testing.assert_allclose(B[:r].sum(axis=0), B[r:].sum(axis=0), rtol=1e-9, atol=1e-9)
-    stepped, _ = _dense_sweep(graph, S)
+    stepped = dense_step(graph, S)
     before, after = (naive_flows.aspect_of(each, graph.degrees, r) for each in (S, stepped))
     for found, expected in zip(after, naive_flows.aspect_step(A, *before), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
@@ -69,7 +74,7 @@ def test_the_likelihood_is_twice_that_of_the_aspect_model(seed, m):
     A = rng.integers(0, 4, size=(6, 5)).astype(float) + 0.5
     graph, N = bipartite_graph(A), A.sum()
     S = rng.dirichlet(np.ones(m), size=11)
-    S, _ = _dense_sweep(graph, S)
+    S = dense_step(graph, S)
     found = assess(graph, sp.csr_array(S)).log_likelihood
     model = naive_flows.aspect_log_likelihood(A, *naive_flows.aspect_of(S, graph.degrees, 6))
     # lambda_q = 2 N p(q), and half of a row's part of it: (2 N p(q)) (p(row | q) / 2) (p(column | q) / 2)

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from strategies import factored_graphs, memberships, weight_matrices
 
+import graphsoft
+from graphsoft import adjacency, coarsening, merging
+from graphsoft import graph as graph_module
 from graphsoft.kernels import contraction, factorize, kernel, parts_of
+from graphsoft.methods import sweeps
 
 cuts = st.lists(st.integers(0, 12), max_size=4)
 
@@ -305,3 +309,20 @@ def test_no_place_for_a_cache_leaves_the_kernel(monkeypatch):
     with pytest.raises(RuntimeError, match="no locator"):
         FunctionCache(double)
     assert kernel(double)(4) == 8
+
+
+def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
+    graph = graphsoft.as_graph(graphsoft.patterns.block_graph(0, blocks=5, size=20))
+    narrow = graphsoft.hierarchy(graph, [12, 4])
+
+    def wide(matrix):
+        return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+
+    for module in (adjacency, coarsening, graph_module, merging, sweeps):
+        monkeypatch.setattr(module, "parts_of", wide)
+    monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
+    monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))
+    again = graphsoft.hierarchy(sp.csr_array(graph.adjacency), [12, 4])
+    for one, other in zip(narrow, again, strict=True):
+        assert one.memberships.indices.tolist() == other.memberships.indices.tolist()
+        np.testing.assert_allclose(one.memberships.data, other.memberships.data, rtol=1e-9)

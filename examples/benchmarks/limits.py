@@ -361,7 +361,7 @@ def measure_engine(W):
     step = partial(sweeps.reweighted, memberships, gain, relation.LEAST)
     rows.append(measured("wide sweep: new shares", needs_of_reweighting(memberships, gain, step()), step))
     shares = 0.9 * memberships.toarray() + 0.1 / CLUSTERS
-    dense = partial(relation._dense_sweep, near.graph, shares)
+    dense = partial(relation._dense_sweep, near.graph, shares, np.empty_like(shares))
     rows.append(measured("dense sweep", needs_of_dense_sweep(near.graph, shares), dense, 3))
     del shares, dense
 

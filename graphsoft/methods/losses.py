@@ -159,7 +159,7 @@ def _stored(weights: sp.csr_array, factor: Array, beta: float) -> tuple[Array, A
             pull, push, divergence,
         )  # fmt: skip
 
-    for _ in map_pieces(piece, pieces_by_load(weights.indptr, max(1, LOAD // factor.shape[1]))):
+    for _ in map_pieces(piece, pieces_by_load(weights.indptr, max(1, 16 * LOAD // factor.shape[1]))):
         pass
     return pull, push, float(divergence.sum())
 

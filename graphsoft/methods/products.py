@@ -39,7 +39,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     def piece(start: int, stop: int) -> None:
         times_dense(*parts_of(matrix), dense, start, stop, result)
 
-    for _ in map_pieces(piece, pieces_by_load(matrix.indptr, max(1, 4 * LOAD // max(1, dense.shape[1])))):
+    for _ in map_pieces(piece, pieces_by_load(matrix.indptr, max(1, 16 * LOAD // max(1, dense.shape[1])))):
         pass
     return result
 

@@ -164,10 +164,10 @@ class Relation:
     def _fit(
         self, graph: Graph, memberships: sp.csr_array, log: _Log, rounds: int, least: float
     ) -> sp.csr_array:
-        if self.support == "dense":
-            return _dense_sweeps(graph, memberships, rounds * self._in_a_round, log)
         near = by_cluster(graph, memberships)
         memberships = memberships[near.nodes]
+        if self.support == "dense":
+            return _dense_sweeps(near.graph, memberships, rounds * self._in_a_round, log)[near.places]
         for _ in range(rounds):
             memberships, log_likelihood = widened(near.graph, memberships, least)
             log.count(log_likelihood)
@@ -342,18 +342,19 @@ def grouped_beside_strays(graph: Graph, count: int, progress: Progress | None = 
 def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: _Log) -> sp.csr_array:
     # a cluster at exactly zero stays there, so every one starts with a little
     shares = (1.0 - SEED) * memberships.toarray() + SEED / memberships.shape[1]
+    spare = np.empty_like(shares)
     for _ in range(sweeps):
-        shares, log_likelihood = _dense_sweep(graph, shares)
-        log.count(log_likelihood)
+        log.count(_dense_sweep(graph, shares, spare))
+        shares, spare = spare, shares
     shares[shares < LEAST] = 0.0
     return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _dense_sweep(graph: Graph, shares: Array) -> tuple[Array, float]:
-    """Take one step from dense memberships; also returns the log-likelihood before it."""
+def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
+    """Take one step from dense memberships, written to `stepped`; returns the log-likelihood before it."""
     adjacency = graph.adjacency
     inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), inverse_or_zero(graph.degrees @ shares)
-    stepped, likelihood = np.empty_like(shares), np.empty(len(graph))
+    likelihood = np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
         dense_sweep(
@@ -361,6 +362,6 @@ def _dense_sweep(graph: Graph, shares: Array) -> tuple[Array, float]:
             floor_of(graph), start, stop, stepped, likelihood[start:stop],
         )  # fmt: skip
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, LOAD // shares.shape[1]))):
+    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, 16 * LOAD // shares.shape[1]))):
         pass
-    return stepped, float(likelihood.sum()) + 2.0 * graph.degree_logs
+    return float(likelihood.sum()) + 2.0 * graph.degree_logs

@@ -151,7 +151,7 @@ class _State:
                 TINY, start, stop, stepped, likelihood[start:stop],
             )  # fmt: skip
 
-        for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, LOAD // len(mass)))):
+        for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, 16 * LOAD // len(mass)))):
             pass
         self.shares = stepped
         return _entropy(graph) - float(likelihood.sum()) + penalty * float(np.log(paid).sum())
