@@ -204,11 +204,10 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
     trees = points.squared and not points.sparse  # our own, and pynndescent for all else
     more = MORE if trees else MORE_BY_PYNNDESCENT
-    candidates = np.sort(_descend(data, metric, min(len(points), n_neighbors + more), seed), axis=1)
+    candidates = _descend(data, metric, min(len(points), n_neighbors + more), seed)
     if trees and _poor(points, candidates, n_neighbors):
         yield from by_products(points, points, n_neighbors)
         return
-    candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)

@@ -84,11 +84,11 @@ def measure(points: Points, asking: Points, rows: Array, candidates: Array) -> A
 def ranked(
     points: Points, asking: Points, rows: Array, candidates: Array, n_neighbors: int
 ) -> tuple[Array, Array]:
-    """Pick the best candidates by (distance, index); the row itself and -1 never count."""
-    measures = measure(points, asking, rows, candidates)
-    order = np.lexsort((candidates, measures), axis=1)[:, :n_neighbors]
-    measures = np.take_along_axis(measures, order, axis=1)
-    return np.where(np.isfinite(measures), np.take_along_axis(candidates, order, axis=1), -1), measures
+    """Pick the best candidates by (distance, index), each once; the row itself and -1 never count."""
+    near = np.full((len(rows), n_neighbors), -1, dtype=np.int64)
+    best = np.full((len(rows), n_neighbors), np.inf)
+    kernels.keep_once(measure(points, asking, rows, candidates), candidates, best, near)
+    return near, best
 
 
 def by_tree(points: Points, asking: Points, n_neighbors: int) -> Found:
@@ -150,7 +150,8 @@ def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
             near[places], measures[places] = look_at_all(points, asking, rows[places], n_neighbors)
         return slice(start, stop), near, measures
 
-    most = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)))
+    # few rows are four blocks at least, for the threads
+    most = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)), -(-len(asking) // 16))
     yield from map_blocks(block, len(asking), 4 * _block_size(4.0 * count * (depth + 64), most))
 
 
@@ -180,16 +181,25 @@ def centre(points: Points) -> Array:
 def single(points: Points, middle: Array) -> Array:
     """Round multiplied rows to float32, moved so that `middle` lies at 0."""
     result = room(points.values, points.values.shape, np.float32)
-    for start, stop in row_blocks(points.values):
+
+    def part(start: int, stop: int) -> None:
         result[start:stop] = _rounded(points, start, stop, middle)
+
+    for _ in map_blocks(part, len(result), _rows_at_once(result)):
+        pass
     return result
 
 
 def _rounded(points: Points, start: int, stop: int, middle: Array) -> Array:
+    result = np.empty((stop - start, len(middle)), dtype=np.float32)
     with np.errstate(over="ignore"):  # points that ask may lie beyond float32, and find all infinitely far
-        moved = points.values[start:stop] * points.factors[start:stop, None]
-        moved -= middle
-        return np.asarray(moved.astype(np.float32))
+        kernels.round_rows(points.values, points.factors, middle, start, result)
+    return result
+
+
+def _rows_at_once(values: Array) -> int:
+    """Count the rows that a thread rounds in one go, some megabytes of float32."""
+    return max(1, ELEMENTS_PER_BLOCK // (2 * int(values.shape[1])))
 
 
 def _tiles(points: Points, middle: Array) -> tuple[Array, Array]:
@@ -198,10 +208,15 @@ def _tiles(points: Points, middle: Array) -> tuple[Array, Array]:
     number = -(-count // TILE)
     tiles = room(points.values, (number, depth, TILE), np.float32)
     halves = np.full((number, TILE), np.inf, dtype=np.float32)
-    for place in range(number):
-        part = _rounded(points, place * TILE, min(count, (place + 1) * TILE), middle)
-        tiles[place, :, : len(part)], tiles[place, :, len(part) :] = part.T, 0.0
-        halves[place, : len(part)] = np.square(part, dtype=np.float64).sum(axis=1) / 2
+
+    def fill(first: int, end: int) -> None:
+        for place in range(first, end):
+            part = _rounded(points, place * TILE, min(count, (place + 1) * TILE), middle)
+            tiles[place, :, : len(part)], tiles[place, :, len(part) :] = part.T, 0.0
+            halves[place, : len(part)] = np.einsum("ik,ik->i", part, part, dtype=np.float64) / 2
+
+    for _ in map_blocks(fill, number, max(1, _rows_at_once(points.values) // TILE)):
+        pass
     return tiles, halves
 
 

@@ -51,3 +51,20 @@ def graph(lists, weights, symmetrize):
     if symmetrize == "average":
         return (W + W.T) / 2
     return np.maximum(W, W.T) if symmetrize == "union" else np.minimum(W, W.T)
+
+
+def kept_lower(scores, first, row, count):
+    """The `count` lowest (score, column) of consecutive columns, but the row itself."""
+    pairs = [(score, first + place) for place, score in enumerate(scores) if first + place != row]
+    return sorted(pairs)[:count]
+
+
+def kept_once(measures, candidates, count):
+    """The `count` lowest (measure, candidate), each once, of those not infinitely far."""
+    pairs = {(measure, other) for measure, other in zip(measures, candidates, strict=True)}
+    return sorted(pair for pair in pairs if pair[0] < math.inf)[:count]
+
+
+def rounded(x, factor, middle):
+    """A multiplied row, moved."""
+    return [a * factor - b for a, b in zip(x, middle, strict=True)]

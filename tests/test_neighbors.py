@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from graphsoft import neighbors, search
 from graphsoft.graph import knn_graph
+from graphsoft.kernels import neighbors as kernels
 from graphsoft.neighbors import METRICS, nearest_neighbors
 from graphsoft.parallel import thread_count
 from graphsoft.points import Points, first_copies
@@ -141,6 +142,45 @@ def test_any_small_cloud(n, d, k, seed):
     for row, pairs in enumerate(naive.neighbors(X, k)):
         assert indices[row].tolist() == [j for _, j in pairs]
         np.testing.assert_allclose(distances[row], [apart for apart, _ in pairs], atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernel_of_lowest_scores(width, dtype):
+    scores = np.random.default_rng(width).integers(9, size=(4, width)).astype(dtype)
+    rows = np.array([0, 7, 5 + width - 1, -1])
+    best, columns = np.full((4, 6), np.inf, dtype=dtype), np.full((4, 6), -1)
+    kernels.keep_lower(scores, 5, rows, best, columns)
+    for place, row in enumerate(rows):
+        expected = naive.kept_lower(scores[place].tolist(), 5, row, 6)
+        there = columns[place] >= 0
+        assert list(zip(best[place, there], columns[place, there], strict=True)) == expected
+        assert np.isinf(best[place, ~there]).all()
+
+
+def test_kernel_of_candidates_kept_once():
+    random = np.random.default_rng(0)
+    candidates = random.integers(-1, 12, size=(40, 15))
+    measures = random.permutation(np.repeat(np.arange(7.0), 2))[:12][candidates]  # some others as far
+    measures[candidates < 0] = np.inf
+    for count in (1, 4, 13):
+        best, columns = np.full((40, count), np.inf), np.full((40, count), -1)
+        kernels.keep_once(measures, candidates, best, columns)
+        for row in range(40):
+            expected = naive.kept_once(measures[row].tolist(), candidates[row].tolist(), count)
+            there = columns[row] >= 0
+            assert list(zip(best[row, there], columns[row, there], strict=True)) == expected
+            assert np.isinf(best[row, ~there]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernel_of_rounded_rows(dtype):
+    X, factors, middle = cloud(9, 21).astype(dtype), np.arange(9.0), cloud(1, 21)[0]
+    out = np.empty((4, 21), dtype=np.float32)
+    kernels.round_rows(X, factors, middle, 3, out)
+    for place, row in enumerate(out):
+        expected = naive.rounded(X[3 + place].astype(float), factors[3 + place], middle)
+        np.testing.assert_allclose(row, expected, rtol=2e-7, atol=1e-6)
 
 
 @pytest.mark.parametrize("symmetrize", SYMMETRIZE)

@@ -18,15 +18,19 @@ __all__ = [
     "hash_rows",
     "hash_rows_sparse",
     "keep_lower",
+    "keep_once",
     "nearest_by_products",
     "nearest_of_all",
     "nearest_sparse",
+    "round_rows",
     "score_four",
     "shared_neighbors",
     "walk_to_nearest",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+LANES = 32  # columns that are compared with one bound at once
 
 
 @kernel
@@ -54,6 +58,15 @@ def hash_rows_sparse(indptr: Array, indices: Array, words: Array, out: Array) ->
         for place in range(indptr[row], indptr[row + 1]):
             state = _mix(_mix(state, np.uint64(indices[place])), words[place])
         out[row] = state
+
+
+@kernel
+def round_rows(values: Array, factors: Array, middle: Array, start: int, out: Array) -> None:
+    """Write multiplied rows, from `start` on, into `out` (b, d), float32, moved so that `middle` is at 0."""
+    for place in range(out.shape[0]):
+        factor = factors[start + place]
+        for column in range(out.shape[1]):
+            out[place, column] = values[start + place, column] * factor - middle[column]
 
 
 @kernel
@@ -168,20 +181,22 @@ def nearest_of_all(
 def _keep_lower(scores: Array, first_column: int, own: int, best: Array, columns: Array) -> None:
     """Merge the `scores` of consecutive columns into the sorted list (`best`, `columns`) of row `own`.
 
-    Lanes of 32 columns are looked at together: nearly all of them hold nothing below the last of the list.
+    LANES columns are looked at together, by a loop of known length that becomes a few wide instructions:
+    nearly all of them hold nothing below the last of the list.
     """
-    width = scores.shape[0]
-    last = best.shape[0] - 1
-    start = 0
+    width, last = scores.shape[0], best.shape[0] - 1
+    bound, start = best[last], 0
     while start < width:
-        stop = min(start + 32, width)
-        lower = 0
-        for column in range(start, stop):
-            lower += scores[column] < best[last]
+        lower, stop = 1, min(start + LANES, width)
+        if stop == start + LANES:
+            lower = 0
+            for lane in range(LANES):
+                lower += scores[start + lane] < bound
         if lower > 0:
             for column in range(start, stop):
-                if scores[column] < best[last] and first_column + column != own:
+                if scores[column] < bound and first_column + column != own:
                     _insert(best, columns, scores[column], first_column + column)
+                    bound = best[last]
         start = stop
 
 
@@ -193,6 +208,31 @@ def keep_lower(scores: Array, first: int, rows: Array, best: Array, columns: Arr
     """
     for place in range(rows.shape[0]):
         _keep_lower(scores[place], first, rows[place], best[place], columns[place])
+
+
+@kernel
+def keep_once(measures: Array, candidates: Array, best: Array, columns: Array) -> None:
+    """Keep the lowest `measures` (b, c) of each row by (measure, candidate) in `best` and `columns` (b, k).
+
+    A candidate counts once however often it comes, and not at all where it is infinitely far. `best` is
+    passed in full of infinity.
+    """
+    last = best.shape[1] - 1
+    for row in range(measures.shape[0]):
+        scores, found = best[row], columns[row]
+        for rank in range(measures.shape[1]):
+            score, column = measures[row, rank], candidates[row, rank]
+            place = last + 1
+            while place > 0 and (
+                scores[place - 1] > score or (scores[place - 1] == score and found[place - 1] > column)
+            ):
+                place -= 1
+            known = place > 0 and scores[place - 1] == score and found[place - 1] == column
+            if place > last or known or score == np.inf:
+                continue
+            for later in range(last, place, -1):
+                scores[later], found[later] = scores[later - 1], found[later - 1]
+            scores[place], found[place] = score, column
 
 
 @kernel
