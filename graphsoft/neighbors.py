@@ -88,7 +88,8 @@ Progress = Callable[[str, int, int], None]
 
 # the borders, see the tables above
 TREE_FEATURES = 8
-PRODUCT_WORK = 3.0e10  # n² (d + 64): looking through the products costs as much as 64 features
+TREE_WORK = 2.0e11  # n 8**d: of noise a k-d tree must look at about so many times more with every dimension
+PRODUCT_WORK = 1.3e10  # n² (d + 64): looking through the products costs as much as 64 features
 RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, and n²
@@ -161,10 +162,12 @@ def nearest_neighbors(
 
 def _told(pieces: Found, count: int, progress: Progress | None) -> Found:
     """Tell how far the search has come."""
+    done = 0
     for rows, near, apart in pieces:
         yield rows, near, apart
+        done += len(near)
         if progress is not None:
-            progress("neighbors", rows.stop, count)
+            progress("neighbors", done, count)
 
 
 def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
@@ -187,7 +190,9 @@ def _way_within(points: Points, n_neighbors: int) -> Callable[..., Found]:
     count, features = points.values.shape
     if points.sparse:
         return by_words if word_work(points) <= WORD_WORK else _by_descent
-    if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4:
+    # for squared distances there are random trees too; for other norms there are much slower ways only
+    tree = not points.squared or count * 8**features <= TREE_WORK
+    if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4 and tree:
         return by_tree
     if points.squared:
         return by_products if count**2 * (features + 64) <= PRODUCT_WORK else _by_descent

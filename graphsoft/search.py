@@ -36,7 +36,8 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Found = Iterator[tuple[slice, Array, Array]]  # rows, their neighbours (-1: none), what they are ranked by
+# rows, their neighbours (-1: none), what they are ranked by
+Found = Iterator[tuple[slice | Array, Array, Array]]
 
 # name here -> name in scipy.spatial.distance
 METRICS = {
@@ -51,6 +52,7 @@ METRICS = {
 }
 
 BLOCK_WORK = 4.0e9  # multiplications in a block of products, some 50 ms; the other ways take a share
+KD_LEAF = 32  # points in a leaf of a k-d tree; SciPy's 16 ask for longer ways through the tree
 TILE = 128  # points in a tile: with up to a thousand features it stays in the second-level cache
 
 
@@ -92,29 +94,35 @@ def ranked(
 
 
 def by_tree(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbour: no tie is missed."""
+    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbour: no tie is missed.
+
+    Points among themselves are numbered by a first tree and ask in its order: what one needs of the second,
+    the one before has brought near the processor.
+    """
     from scipy.spatial import cKDTree
 
-    tree = cKDTree(points.values * points.factors[:, None], balanced_tree=False)
-    norm = NORMS[points.metric]
+    own, norm, count = asking is points, NORMS[points.metric], len(points)
+    scaled = points.values * points.factors[:, None]
+    order = cKDTree(scaled, leafsize=KD_LEAF, balanced_tree=False).indices
+    tree = cKDTree(scaled[order], leafsize=KD_LEAF, balanced_tree=False)
+    order = np.append(order, -1)  # what the tree calls the one past the last is nobody
 
-    def block(start: int, stop: int) -> tuple[slice, Array, Array]:
-        rows = np.arange(start, stop)
-        scaled = asking.values[start:stop] * asking.factors[start:stop, None]
+    def block(start: int, stop: int) -> tuple[slice | Array, Array, Array]:
+        rows = order[start:stop] if own else np.arange(start, stop)
+        places = asking.values[rows] * asking.factors[rows, None]
         near = np.empty((stop - start, n_neighbors), dtype=np.int64)
         measures = np.empty((stop - start, n_neighbors))
         asked, open_rows = n_neighbors + 3, np.arange(stop - start)
         while len(open_rows):
-            asked = min(asked, len(points))
-            reach, candidates = tree.query(scaled[open_rows], k=np.arange(1, asked + 1), p=norm)
-            candidates = np.where(candidates < len(points), candidates, -1).astype(np.int64)
-            found = ranked(points, asking, rows[open_rows], candidates, n_neighbors)
+            asked = min(asked, count)
+            reach, candidates = tree.query(places[open_rows], k=np.arange(1, asked + 1), p=norm)
+            found = ranked(points, asking, rows[open_rows], order[candidates], n_neighbors)
             near[open_rows], measures[open_rows] = found
             last = measures[open_rows, -1]
             last = np.sqrt(last) if points.squared else last
-            open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (asked < len(points))]
+            open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (asked < count)]
             asked *= 2
-        return slice(start, stop), near, measures
+        return rows, near, measures
 
     yield from map_blocks(block, len(asking), 1024)
 
