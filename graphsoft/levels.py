@@ -20,7 +20,7 @@ from graphsoft.ladder import suggest
 from graphsoft.memberships import likeliest, rows_to_one
 from graphsoft.methods import Method, Relation, Sample
 from graphsoft.methods.relation import by_likelihood, grouped_beside_strays, polish_level
-from graphsoft.methods.sweeps import Near, assess, by_cluster
+from graphsoft.methods.sweeps import Near, assess, by_cluster, merged_clusters
 from graphsoft.report import LevelReport, Report, edge_count
 from graphsoft.request import (
     Settings,
@@ -296,7 +296,7 @@ def _climb_polished(
     upper: sp.csr_array | None = None
     for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
-        at = memberships if upper is None else memberships @ upper
+        at = memberships if upper is None else merged_clusters(memberships, upper)
         clusters = cluster_graph(at, near.graph.degrees)
         groups.append(_groups(clusters, at[near.places], size, settings, sample.side, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
@@ -305,11 +305,11 @@ def _climb_polished(
         done = rounds * (sweeps + 1)
         status = f"grouped and polished by {done} sweeps"
         runs.append(_Run(status, done, trace, time.perf_counter() - began))
-    memberships, levels = memberships[near.places], []
+    levels: list[_Fitted] = []
     for group, run in zip([*groups, None], runs, strict=True):
-        clusters = cluster_graph(memberships, graph.degrees)
+        clusters = cluster_graph(memberships, near.graph.degrees)
         parents = None if group is None else _lazy_parents(clusters, group)
-        levels.append(_Fitted(memberships, clusters, parents, run))
+        levels.append(_Fitted(memberships[near.places], clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
     return levels
 

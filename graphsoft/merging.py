@@ -8,13 +8,14 @@ better one of them alone.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.kernels import parts_of, unsigned
-from graphsoft.kernels.contraction import best_of_groups, best_partners, match, match_siblings, merge
+from graphsoft.kernels.contraction import affected, best_of_groups, best_partners, merge, mutual, siblings
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["Merging", "partners_along"]
@@ -28,8 +29,6 @@ SHARE = 0.15
 # Where so few of the groups are that (the leaves of a star all want its hub), siblings are paired: groups
 # that want the same partner. Otherwise such a graph would shrink by one node a round.
 FEW_PAIRS = 0.01
-# So many times the wanted pairs are looked at, the best first; more are if that is too few.
-AHEAD = 4
 
 
 class Merging:
@@ -69,26 +68,16 @@ class Merging:
 
     def round(self, most: int) -> int:
         """Merge the best pairs, at most `most` of them; returns how many merged."""
-        partners, pair = self._partners, match
-        wants = partners[self.alive]
-        mine, theirs = self.alive[wants >= 0], wants[wants >= 0]
-        possible = int(np.count_nonzero(partners[theirs] == mine)) // 2
-        if possible < FEW_PAIRS * len(mine):
-            pair = match_siblings
-            possible = int((np.bincount(theirs) // 2).sum())
-        wanted = min(most, int(np.ceil(SHARE * possible)))
-        if wanted == 0:
-            return 0
-        leaders = self._best_pairs(pair, wanted)
-        led = leaders[self.alive]
-        joining = self.alive[led != self.alive]
-        merge(joining, leaders, self.leaders, self._next, self._last, self._degrees, self._entries)
-        self._changed[:] = False
-        self._changed[joining] = self._changed[leaders[joining]] = True
-        self.alive = self.alive[led == self.alive]
-        wants = partners[self.alive]
-        self._look(self.alive[self._changed[self.alive] | ((wants >= 0) & self._changed[wants])])
-        return len(joining)
+        low, high = self._best_pairs(most)
+        if len(low):
+            merge(low, high, self.leaders, self._next, self._last, self._degrees, self._entries)
+            self._changed[low] = self._changed[high] = True
+            alive, groups = np.empty_like(self.alive), np.empty_like(self.alive)
+            kept, found = affected(self.alive, self.leaders, self._partners, self._changed, alive, groups)
+            self.alive = alive[:kept]
+            self._changed[low] = self._changed[high] = False
+            self._look(groups[:found])
+        return len(low)
 
     def numbered(self) -> tuple[Array, int]:
         """Give numbers to the groups: that of every node, and how many there are."""
@@ -96,19 +85,18 @@ class Merging:
         number[self.alive] = np.arange(len(self.alive), dtype=number.dtype)
         return number[self.leaders], len(self.alive)
 
-    def _best_pairs(self, pair: Any, wanted: int) -> Array:
-        """Pair groups, those of largest score first: the leader of each."""
-        scores, ahead = self._scores[self.alive], AHEAD * wanted
-        while True:
-            first = self.alive
-            if ahead < len(first):
-                # all as good as the last of them, so that no chance decides among equals
-                first = first[scores >= np.partition(scores, -ahead)[-ahead]]
-            order = first[np.argsort(-self._scores[first], kind="stable")]
-            leaders = np.arange(len(self.leaders), dtype=self.leaders.dtype)
-            if pair(self._partners, order, wanted, leaders) == wanted or len(first) == len(self.alive):
-                return leaders
-            ahead *= AHEAD
+    def _best_pairs(self, most: int) -> tuple[Array, Array]:
+        """Choose pairs of groups, those of largest score: the lower of each two, and the higher."""
+        low, scores = np.empty_like(self.alive), np.empty(len(self.alive))
+        possible = mutual(self.alive, self._partners, self._scores, low, scores)
+        if possible < FEW_PAIRS * np.count_nonzero(self._partners[self.alive] >= 0):
+            order = self.alive[np.argsort(-self._scores[self.alive], kind="stable")]
+            high = np.empty_like(low)
+            possible = siblings(order, self._partners, low, high)
+            wanted = min(most, math.ceil(SHARE * possible))
+            return low[:wanted], high[:wanted]
+        low = low[_largest(scores[:possible], min(most, math.ceil(SHARE * possible)))]
+        return low, self._partners[low]
 
     def _look(self, groups: Array) -> None:
         """Find the best partner of these groups anew."""
@@ -124,6 +112,20 @@ class Merging:
 
         for _ in map_pieces(piece, pieces_by_load(loads, LOAD)):
             pass
+
+
+def _largest(scores: Array, wanted: int) -> Array:
+    """Find the places of the largest scores; among equals the first, so that no chance decides.
+
+    Examples
+    --------
+    >>> _largest(np.array([1.0, 3.0, 1.0, 2.0]), 3).tolist()
+    [1, 3, 0]
+    """
+    if not 0 < wanted < len(scores):
+        return np.arange(min(wanted, len(scores)))
+    places = np.flatnonzero(scores >= np.partition(scores, -wanted)[-wanted])
+    return places[np.argsort(-scores[places], kind="stable")[:wanted]]
 
 
 def partners_along(edges: sp.csr_array, degrees: Array) -> tuple[Array, Array]:

@@ -21,7 +21,11 @@ from graphsoft.checks import integer, number
 from graphsoft.coarsening import inverse_or_zero
 from graphsoft.errors import InputError, shown
 from graphsoft.graph import Graph, as_graph
+from graphsoft.kernels import parts_of
+from graphsoft.kernels.products import links
 from graphsoft.methods.products import times
+from graphsoft.methods.sweeps import joined
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["EquivalentAdjacency", "MultistepAdjacency", "cluster_graph", "edge_graph", "multistep"]
 
@@ -336,7 +340,15 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     array([[1.5, 0.5],
            [0.5, 0.5]])
     """
-    return _symmetric(memberships.T @ (sp.diags_array(degrees) @ memberships))
+    turned, count = memberships.tocsc(), memberships.shape[1]
+    columns, rows = parts_of(turned), parts_of(memberships)
+
+    def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
+        return links(columns, rows, degrees, start, stop)  # type: ignore[no-any-return]
+
+    a_row = max(1, memberships.nnz // max(1, memberships.shape[0]))
+    upper = joined(list(map_pieces(piece, pieces_by_load(turned.indptr, max(1, LOAD // a_row)))), count)
+    return _cleaned((upper + sp.triu(upper, 1).T).tocsr())
 
 
 def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
@@ -351,12 +363,11 @@ def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
     array([[0., 1.],
            [1., 0.]])
     """
-    return _symmetric(memberships.T @ (graph.adjacency @ memberships))
+    product = (memberships.T @ (graph.adjacency @ memberships)).tocsr()
+    return _cleaned(((product + product.T) * 0.5).tocsr())  # the two halves differ by rounding
 
 
-def _symmetric(product: Any) -> Graph:
-    product = product.tocsr()
-    symmetric = ((product + product.T) * 0.5).tocsr()  # the two halves differ by rounding
+def _cleaned(symmetric: sp.csr_array) -> Graph:
     symmetric.sort_indices()
     symmetric.eliminate_zeros()
     return Graph(symmetric, range(symmetric.shape[0]))

@@ -8,7 +8,16 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["best_of_groups", "best_partners", "contract", "match", "match_siblings", "merge"]
+__all__ = [
+    "affected",
+    "best_of_groups",
+    "best_partners",
+    "contract",
+    "match",
+    "merge",
+    "mutual",
+    "siblings",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -57,22 +66,32 @@ def match(partners: Array, order: Array, most: int, leaders: Array) -> int:
 
 
 @kernel
-def match_siblings(partners: Array, order: Array, most: int, leaders: Array) -> int:
-    """Pair nodes that have the same best partner, in the given order; otherwise as `match`."""
+def mutual(alive: Array, partners: Array, scores: Array, out: Array, out_scores: Array) -> int:
+    """List the lower of each two groups that are each other's best partners; returns how many there are."""
+    pairs = 0
+    for group in alive:
+        other = partners[group]
+        if other > group and partners[other] == group:
+            out[pairs], out_scores[pairs] = group, scores[group]
+            pairs += 1
+    return pairs
+
+
+@kernel
+def siblings(order: Array, partners: Array, low: Array, high: Array) -> int:
+    """Pair groups that have the same best partner, each at most once, in the given order; returns how many."""
     waiting = np.full(partners.shape[0], -1, dtype=np.int64)
     pairs = 0
-    for i in order:
-        j = partners[i]
-        if pairs == most:
-            break
-        if j < 0:
+    for group in order:
+        partner = partners[group]
+        if partner < 0:
             continue
-        other = waiting[j]
+        other = waiting[partner]
         if other < 0:
-            waiting[j] = i
+            waiting[partner] = group
         else:
-            waiting[j] = -1
-            leaders[max(i, other)] = min(i, other)
+            waiting[partner] = -1
+            low[pairs], high[pairs] = min(group, other), max(group, other)
             pairs += 1
     return pairs
 
@@ -121,17 +140,17 @@ def contract(
 
 @kernel
 def merge(
-    joining: Array,
-    chosen: Array,
+    low: Array,
+    high: Array,
     leaders: Array,
     following: Array,
     last: Array,
     degrees: Array,
     entries: Array,
 ) -> None:
-    """Append the lists of the groups `joining` to those of the leaders chosen for them."""
-    for group in joining:
-        leader = chosen[group]
+    """Append the lists of the groups `high` to those of the groups `low`, pair by pair."""
+    for pair in range(len(low)):
+        leader, group = low[pair], high[pair]
         node = group
         while node >= 0:
             leaders[node] = leader
@@ -140,6 +159,42 @@ def merge(
         last[leader] = last[group]
         degrees[leader] += degrees[group]
         entries[leader] += entries[group]
+
+
+@kernel
+def affected(
+    alive: Array, leaders: Array, partners: Array, changed: Array, out: Array, out_affected: Array
+) -> tuple[int, int]:
+    """List the groups still there, and those of them whose best partner may have changed; how many of each.
+
+    `changed` marks the groups that merged.
+    """
+    kept = found = 0
+    for group in alive:
+        if leaders[group] != group:
+            continue
+        out[kept] = group
+        kept += 1
+        other = partners[group]
+        if changed[group] or (other >= 0 and changed[other]):
+            out_affected[found] = group
+            found += 1
+    return kept, found
+
+
+@kernel
+def _entries_of(
+    indptr: Array, indices: Array, weights: Array, leaders: Array, following: Array, group: int,
+    others: Array, sums: Array,
+) -> int:  # fmt: skip
+    """Write the groups that a group's entries lead to, and their weights; returns how many entries it has."""
+    count, node = 0, group
+    while node >= 0:
+        for edge in range(indptr[node], indptr[node + 1]):
+            others[count], sums[count] = leaders[indices[edge]], weights[edge]
+            count += 1
+        node = following[node]
+    return count
 
 
 @kernel
@@ -159,42 +214,43 @@ def best_of_groups(
 ) -> None:
     """Find for the groups `start:stop` of the list the other group of largest ``w / (d d)``, or -1.
 
-    `longest` is the largest number of entries below a group. Sums are kept in a table of hashes, which stays
-    in the cache where an array with a place for every node would not.
+    `longest` is the largest number of entries below a group. Weights are summed in a table by hashes, without
+    a branch that depends on what is in it: all entries write whom they lead to, those that find somebody
+    else in their place wait, and the next pass over these hashes otherwise.
     """
-    size = 4
-    while size < 2 * longest:
+    size = 16
+    while size < 4 * longest:
         size *= 2
-    keys, sums = np.full(size, -1, dtype=np.int64), np.zeros(size)
-    used, others = np.empty(size, dtype=np.uint64), np.empty(longest, dtype=np.int64)
     last = np.uint64(size - 1)
+    owners, sums = np.empty(size, dtype=np.int64), np.zeros(size)
+    others, given = np.empty(longest, dtype=np.int64), np.empty(longest)
+    places, slots = np.empty(longest, dtype=np.uint64), np.empty(longest, dtype=np.uint64)
     for at in range(start, stop):
-        group, found = groups[at], 0
-        node = group
-        while node >= 0:
-            first, entries = indptr[node], indptr[node + 1] - indptr[node]
-            for place in range(entries):
-                others[place] = leaders[indices[first + place]]
-            for place in range(entries):
-                other = others[place]
-                slot = (np.uint64(other) * np.uint64(0x9E3779B1) >> np.uint64(7)) & last
-                while keys[slot] != other and keys[slot] >= 0:
-                    slot = (slot + np.uint64(1)) & last
-                if keys[slot] < 0:
-                    keys[slot] = other
-                    used[found] = slot
-                    found += 1
-                sums[slot] += weights[first + place]
-            node = following[node]
-        best, score = -1, 0.0
-        for place in range(found):
-            slot = used[place]
-            other = keys[slot]
-            if other != group:
-                value = sums[slot] / degrees[other]
-                if value > score or (value == score and other < best):
+        group, best, score = groups[at], -1, 0.0
+        count = _entries_of(indptr, indices, weights, leaders, following, group, others, given)
+        factor = np.uint64(0x9E3779B97F4A7C15)
+        while count > 0:
+            for entry in range(count):
+                slot = (np.uint64(others[entry]) * factor >> np.uint64(32)) & last
+                places[entry] = slot
+                owners[slot] = others[entry]
+            found = waiting = 0
+            for entry in range(count):
+                slot, other, weight = places[entry], others[entry], given[entry]
+                mine = owners[slot] == other
+                sums[slot] += weight if mine else 0.0
+                slots[found] = slot
+                found += mine
+                others[waiting], given[waiting] = other, weight
+                waiting += not mine
+            for entry in range(found):
+                other = owners[slots[entry]]
+                value = sums[slots[entry]] / degrees[other]
+                if other != group and (value > score or (value == score and other < best)):
                     best, score = other, value
-            keys[slot] = -1
-            sums[slot] = 0.0
+            for entry in range(found):
+                sums[slots[entry]] = 0.0
+            count = waiting
+            factor = factor * np.uint64(0xD1342543DE82EF95)
         partners[group] = best
         scores[group] = score / degrees[group] if best >= 0 else 0.0

@@ -20,7 +20,18 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["dense_sweep", "gains", "lift_gains", "lift_to_groups", "reorder", "reweight", "sweep"]
+__all__ = [
+    "at_borders",
+    "dense_sweep",
+    "gains",
+    "largest_outside",
+    "lift_gains",
+    "lift_to_groups",
+    "merge_clusters",
+    "reorder",
+    "reweight",
+    "sweep",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -146,6 +157,71 @@ def gains(
         out_likelihood[row - start] = likelihood * degrees[i]
         out_ptr[row - start + 1] = filled
     return out_clusters[:filled].copy(), out_gains[:filled].copy()
+
+
+@kernel
+def largest_outside(ptr: Array, gain_ptr: Array, gain: Array) -> float:
+    """Find the largest gain of a cluster that its row does not hold, at least 1; own ones come first."""
+    largest = 1.0
+    for i in range(len(ptr) - 1):
+        for at in range(gain_ptr[i] + ptr[i + 1] - ptr[i], gain_ptr[i + 1]):
+            largest = max(largest, gain[at])
+    return largest
+
+
+@kernel
+def at_borders(
+    ptr: Array, gain_ptr: Array, clusters: Array, gain: Array, bar: float, rows: Array, out_ptr: Array
+) -> int:
+    """Keep the rows that hold several clusters or have another with a gain above `bar`; returns how many.
+
+    Their numbers are written to `rows`; what is kept of `clusters` and `gain`, own ones first, to their
+    beginning.
+    """
+    kept = filled = 0
+    for i in range(len(ptr) - 1):
+        first, own = filled, gain_ptr[i] + ptr[i + 1] - ptr[i]
+        for at in range(gain_ptr[i], gain_ptr[i + 1]):
+            if at < own or gain[at] > bar:
+                clusters[filled], gain[filled] = clusters[at], gain[at]
+                filled += 1
+        if filled - first < 2:
+            filled = first
+            continue
+        rows[kept] = i
+        kept += 1
+        out_ptr[kept] = filled
+    return kept
+
+
+@kernel
+def merge_clusters(
+    ptr: Array,
+    clusters: Array,
+    shares: Array,
+    group: Array,
+    groups: int,
+    start: int,
+    stop: int,
+    out_ptr: Array,
+    out_groups: Array,
+    out_shares: Array,
+) -> int:
+    """Sum up the shares of the rows `start:stop` by the groups of their clusters; returns how many there are."""
+    place = np.full(groups, -1, dtype=np.int64)
+    filled = 0
+    for i in range(start, stop):
+        first = filled
+        for at in range(ptr[i], ptr[i + 1]):
+            to = group[clusters[at]]
+            if place[to] < first:
+                place[to] = filled
+                out_groups[filled], out_shares[filled] = to, shares[at]
+                filled += 1
+            else:
+                out_shares[place[to]] += shares[at]
+        out_ptr[i - start + 1] = filled
+    return filled
 
 
 @kernel
@@ -287,6 +363,23 @@ def lift_to_groups(
 
 
 @kernel
+def _entry_bar(gain: Array, largest: Array) -> float:
+    """Find the least gain with which a cluster enters: one, or the last of the `largest` above it."""
+    most = len(largest)
+    if len(gain) <= most:
+        return 1.0
+    largest[:] = 1.0
+    for value in gain:
+        place = most - 1
+        if value > largest[place]:
+            while place > 0 and largest[place - 1] < value:
+                largest[place] = largest[place - 1]
+                place -= 1
+            largest[place] = value
+    return float(largest[most - 1])
+
+
+@kernel
 def reweight(
     ptr: Array,
     shares: Array,
@@ -294,6 +387,7 @@ def reweight(
     gain_clusters: Array,
     gain: Array,
     seed: float,
+    most: int,
     least: float,
     out_ptr: Array,
     out_clusters: Array,
@@ -303,20 +397,23 @@ def reweight(
 
     The pointers of shares and of gains need not begin at 0.
 
-    A cluster that a row does not hold enters with ``seed * min(gain - 1, 1)`` if its gain is above one, and a
-    share below `least` is dropped. A row that would lose everything stays as it is.
+    A cluster that a row does not hold enters with ``seed * min(gain - 1, 1)`` if its gain is above one and
+    one of the `most` largest of these, and a share below `least` is dropped. A row that would lose
+    everything stays as it is.
     """
     filled = 0
+    largest = np.empty(most)
     for i in range(len(ptr) - 1):
         first = filled
         held = ptr[i + 1] - ptr[i]
         offset = gain_ptr[i]
         total = 0.0
+        bar = _entry_bar(gain[offset + held : gain_ptr[i + 1]], largest)
         for at in range(gain_ptr[i + 1] - offset):
             value = 0.0
             if at < held:
                 value = shares[ptr[i] + at] * gain[offset + at]
-            elif gain[offset + at] > 1.0:
+            elif gain[offset + at] >= bar:
                 value = seed * min(gain[offset + at] - 1.0, 1.0)
             if value > least:
                 out_clusters[filled] = gain_clusters[offset + at]

@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with a dense one."""
+"""Products of a sparse matrix with a dense one, and of the memberships of clusters with each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["times_dense"]
+__all__ = ["links", "times_dense"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -26,3 +26,39 @@ def times_dense(
             weight, j = data[at], indices[at]
             for q in range(columns):
                 result[i, q] += weight * dense[j, q]
+
+
+@kernel
+def links(
+    columns: tuple[Array, Array, Array], rows: tuple[Array, Array, Array], weights: Array, start: int, stop: int
+) -> tuple[Array, Array, Array]:
+    """Sum ``s_iq w_i s_ip`` over all rows i, for the clusters q in ``start:stop`` and p from q on.
+
+    The memberships come twice, by column and by row. Returned are pointers, the clusters p and the sums.
+    """
+    by_column, members, shares = columns
+    ptr, clusters, held = rows
+    count = len(by_column) - 1
+    place, out_ptr = np.full(count, -1, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
+    out, sums = np.empty(count, dtype=np.int32), np.empty(count)
+    filled = 0
+    for q in range(start, stop):
+        first = filled
+        if filled + count > len(out):
+            longer, longer_sums = np.empty(2 * (filled + count), dtype=np.int32), np.empty(2 * (filled + count))
+            longer[:filled], longer_sums[:filled] = out[:filled], sums[:filled]
+            out, sums = longer, longer_sums
+        for at in range(by_column[q], by_column[q + 1]):
+            i = members[at]
+            value = shares[at] * weights[i]
+            for entry in range(ptr[i], ptr[i + 1]):
+                p = clusters[entry]
+                if p < q:
+                    continue
+                if place[p] < first:
+                    place[p] = filled
+                    out[filled], sums[filled] = p, 0.0
+                    filled += 1
+                sums[place[p]] += value * held[entry]
+        out_ptr[q - start + 1] = filled
+    return out_ptr, out[:filled].copy(), sums[:filled].copy()

@@ -30,6 +30,7 @@ from graphsoft.methods.sweeps import (
     gains_at_borders,
     gains_of,
     lifted,
+    merged_clusters,
     regrouped,
     reweighted,
     swept,
@@ -236,14 +237,14 @@ def polish_level(
     log = _Log("polishing", rounds * (sweeps + 1), progress)
     group = likeliest(groups)
     for _ in range(rounds):
-        upper = memberships @ groups
+        upper = merged_clusters(memberships, groups)
         border, above, log_likelihood = gains_at_borders(graph, upper, LEAST_POLISHED)
         log.count(log_likelihood)
         wider = np.diff(above.indptr) > np.diff(upper.indptr)[border]
         found = regrouped(graph, memberships, border[wider], above[wider], group, LEAST_POLISHED)
         others = _lifted(memberships, border[~wider], above[~wider], groups)
         memberships = _replaced(memberships, (border[wider], found), (border[~wider], others))
-        upper = (memberships @ groups).tocsr()
+        upper = merged_clusters(memberships, groups)
         shares = swept(graph, upper, sweeps, LEAST_POLISHED, log.count)
         moved = torn(upper)
         found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
