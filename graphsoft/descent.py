@@ -146,9 +146,11 @@ def _leaves(count: int) -> Array:
 
 def _join(data: Array, order: Array, leaves: Array, ids: Array, gaps: Array) -> int:
     """Let the points of every leaf find each other; a point is in one leaf only."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order), dtype=order.dtype)
 
     def join(start: int, stop: int) -> int:
-        return int(kernels.join_leaves(data, order, leaves, start, stop, ids, gaps))
+        return int(kernels.join_leaves(data, order, places, leaves, start, stop, ids, gaps))
 
     return sum(map_blocks(join, len(leaves) - 1, LEAVES_AT_ONCE))
 

@@ -17,12 +17,25 @@ def nearest(X, point, met, listed):
 
 
 def after_leaves(X, lists, leaves):
-    """The lists after every point of a leaf has met all others of it."""
+    """The lists after every point of a leaf has met all others of it but those that list it, met before."""
     result = [list(row) for row in lists]
     for leaf in leaves:
         for point in leaf:
-            result[point] = nearest(X, point, [*lists[point], *leaf], len(lists[point]))
+            met = [*lists[point], *(other for other in leaf if point not in lists[other])]
+            result[point] = nearest(X, point, met, len(lists[point]))
     return result
+
+
+def met_before(lists, leaf):
+    """For each point of a leaf the places there of later ones that it lists, or that list it."""
+    return [
+        {
+            later
+            for later in range(place + 1, len(leaf))
+            if leaf[later] in lists[point] or point in lists[leaf[later]]
+        }
+        for place, point in enumerate(leaf)
+    ]
 
 
 def reverse(lists, fresh, room):

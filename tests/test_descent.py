@@ -50,14 +50,30 @@ def listed_ones(ids):
 def test_kernel_of_leaves(d, listed):
     X, ids, gaps = with_lists(45, d, listed)
     lists, order = ids.copy(), np.random.default_rng(1).permutation(45).astype(np.int32)
-    leaves = np.array([0, 3, 22, 23, 45])
-    found = sum(kernels.join_leaves(X, order, leaves, *part, ids, gaps) for part in ((0, 1), (1, 4)))
+    leaves, places = np.array([0, 3, 22, 23, 45]), np.argsort(order).astype(np.int32)
+    parts = ((0, 1), (1, 4))
+    found = sum(kernels.join_leaves(X, order, places, leaves, *part, ids, gaps) for part in parts)
     expected = naive.after_leaves(X, lists, np.split(order, leaves[1:-1]))
     assert listed_ones(ids) == expected
     assert found >= sum(len(set(new) - set(old.tolist())) for new, old in zip(expected, lists, strict=True))
     apart = naive.gaps(X)  # products round to some 2**-24 of the squared size of a leaf
     for point, others in enumerate(expected):
         assert np.allclose(gaps[point, : len(others)], apart[point, others], rtol=1e-5, atol=5e-6)
+
+
+@pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (9, 7)])
+def test_kernel_of_those_that_have_met(d, listed):
+    _, ids, _ = with_lists(45, d, listed)
+    order = np.random.default_rng(1).permutation(45).astype(np.int32)
+    members, places = order[20:41], np.argsort(order).astype(np.int32)
+    known, counts = np.full((21, 3), -1, dtype=np.int32), np.full(21, 9)
+    kernels.list_known(members, 20, places, ids, known, counts)
+    expected = naive.met_before(ids.tolist(), members.tolist())
+    for low, others in enumerate(expected):
+        some = known[low, : counts[low]].tolist()
+        assert set(some) <= others
+        assert set(some) == others or counts[low] == 3
+        assert (known[low, counts[low] :] == -1).all()
 
 
 @pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (9, 7)])

@@ -12,11 +12,11 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["fill_reverse", "halve_parts", "join_leaves", "look_around", "sketch"]
+__all__ = ["fill_reverse", "halve_parts", "join_leaves", "list_known", "look_around", "sketch"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-LANES = 16  # loops of a known length become a few wide instructions
+LANES = 32  # points of a leaf that are looked at together
 SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache
 SHIFT = 54  # 64 less the bits of SLOTS - 1
 
@@ -156,17 +156,18 @@ def _offer_pairs(
     row, found = members[own], 0
     mine, near, last = ids[row], gaps[row], ids.shape[1] - 1
     half, bound = halves[own // LANES, own % LANES], bounds[own // LANES, own % LANES]
+    products[own // LANES, : own % LANES + 1] = -np.inf  # infinitely far: those before, and itself
     for block in range(own // LANES, products.shape[0]):
         product, other_half, other_bound = products[block], halves[block], bounds[block]
-        hits = 0
-        for lane in range(LANES):
+        hits = np.int32(0)
+        for lane in range(product.shape[0]):  # not LANES: a loop of known length would not become wide
             apart = half + other_half[lane] - product[lane]
-            hits += (apart < bound) | (apart < other_bound[lane])
+            hits += np.int32((apart < bound) | (apart < other_bound[lane]))
         if hits == 0:
             continue
         for lane in range(LANES):
             apart = half + other_half[lane] - product[lane]
-            if (apart < bound or apart < other_bound[lane]) and block * LANES + lane > own:
+            if apart < bound or apart < other_bound[lane]:
                 other, gap = members[block * LANES + lane], max(np.float32(0.0), 2 * apart)
                 if gap < near[last]:
                     found += _accept(mine, near, other, gap)
@@ -178,12 +179,32 @@ def _offer_pairs(
 
 
 @kernel
+def list_known(members: Array, first: int, places: Array, ids: Array, known: Array, counts: Array) -> None:
+    """List for each point of a leaf those after it that it has in its list, or that have it.
+
+    `first` is the place of the first member. What does not fit into `known` is left out.
+    """
+    counts[:] = 0
+    for i in range(len(members)):
+        for rank in range(ids.shape[1]):
+            other = ids[members[i], rank]
+            j = places[other] - first if other >= 0 else -1
+            if 0 <= j < len(members):
+                low, high = min(i, j), max(i, j)
+                if counts[low] < known.shape[1]:
+                    known[low, counts[low]] = high
+                    counts[low] += 1
+
+
+@kernel
 def join_leaves(
-    data: Array, order: Array, leaves: Array, start: int, stop: int, ids: Array, gaps: Array
+    data: Array, order: Array, places: Array, leaves: Array, start: int, stop: int, ids: Array, gaps: Array
 ) -> int:
     """Let the points of each of the leaves ``start:stop`` find each other.
 
-    Leaf i holds ``order[leaves[i]:leaves[i + 1]]``. Numbers are taken relative to a point of the leaf, so
+    Leaf i holds ``order[leaves[i]:leaves[i + 1]]``, and `places` tells where a point is in `order`. Two
+    points of which one has the other in its list have met before, and are passed over: from the second tree
+    on these are nearly all that are near each other. Numbers are taken relative to a point of the leaf, so
     that little is lost to rounding. Returns how many neighbours were found.
     """
     depth, last, found, most = data.shape[1], ids.shape[1] - 1, 0, 0
@@ -194,8 +215,10 @@ def join_leaves(
     halves = np.empty((blocks, LANES), dtype=np.float32)
     bounds = np.empty((blocks, LANES), dtype=np.float32)
     products = np.zeros((4, blocks, LANES), dtype=np.float32)
+    known, counts = np.empty((most, 2 * ids.shape[1]), dtype=np.int32), np.empty(most, dtype=np.int64)
     for leaf in range(start, stop):
         members = order[leaves[leaf] : leaves[leaf + 1]]
+        list_known(members, leaves[leaf], places, ids, known, counts)
         halves[:] = np.inf  # past the last member nothing is near
         bounds[:] = -np.inf
         for i in range(len(members)):
@@ -211,6 +234,9 @@ def join_leaves(
             for j in range(i, len(members), 4):
                 _multiply(rows, i, j, products)
             for own in range(i, min(i + 4, len(members))):
+                for place in range(counts[own]):
+                    other = known[own, place]
+                    products[own - i, other // LANES, other % LANES] = -np.inf
                 found += _offer_pairs(products[own - i], own, members, halves, bounds, ids, gaps)
     return found
 

@@ -181,23 +181,21 @@ def nearest_of_all(
 def _keep_lower(scores: Array, first_column: int, own: int, best: Array, columns: Array) -> None:
     """Merge the `scores` of consecutive columns into the sorted list (`best`, `columns`) of row `own`.
 
-    LANES columns are looked at together, by a loop of known length that becomes a few wide instructions:
-    nearly all of them hold nothing below the last of the list.
+    LANES columns are looked at together: nearly all of them hold nothing below the last of the list.
     """
     width, last = scores.shape[0], best.shape[0] - 1
     bound, start = best[last], 0
     while start < width:
-        lower, stop = 1, min(start + LANES, width)
-        if stop == start + LANES:
-            lower = 0
-            for lane in range(LANES):
-                lower += scores[start + lane] < bound
+        some, lower = scores[start : start + LANES], np.int32(0)
+        for lane in range(some.shape[0]):  # not LANES: a loop of known length would not become wide
+            lower += np.int32(some[lane] < bound)
         if lower > 0:
-            for column in range(start, stop):
-                if scores[column] < bound and first_column + column != own:
-                    _insert(best, columns, scores[column], first_column + column)
+            for lane in range(some.shape[0]):
+                column = first_column + start + lane
+                if some[lane] < bound and column != own:
+                    _insert(best, columns, some[lane], column)
                     bound = best[last]
-        start = stop
+        start += LANES
 
 
 @kernel
