@@ -18,6 +18,7 @@ from graphsoft.graph import Graph
 from graphsoft.kernels import parts_of, unsigned
 from graphsoft.kernels.contraction import contract, match
 from graphsoft.merging import Merging, partners_along
+from graphsoft.ordering import weight_type
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "merge_round",
     "strays",
     "tree_order",
-    "weight_type",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -90,26 +90,20 @@ def coarsen(
     array([[6., 1.],
            [1., 6.]])
     """
-    scales, group, last = [], np.arange(len(graph)), len(graph)
-    for half in _halves(graph, count, progress, dtype):
-        group = half.group[group]
-        if len(half.graph) <= max(count, last // FEWER):
-            scales.append(Scale(half.graph, group))
-            group, last = np.arange(len(half.graph)), len(half.graph)
-    return scales
+    return list(_scales(graph, count, progress, dtype))
 
 
-def _halves(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
-    """Contract each time that the nodes have halved: after that, merging goes through shorter lists."""
+def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
+    """Contract each time that a quarter of the nodes is left: merging then goes through shorter lists."""
     current, whole = _with_weights(graph, dtype), len(graph)
     while len(current) > count:
-        goal = max(count, len(current) // 2)
+        goal = max(count, len(current) // FEWER)
         merging = Merging(current.adjacency, current.degrees)
         while len(merging.alive) > goal and merging.round(len(merging.alive) - count):
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - count)
         group, groups = merging.numbered()
-        del merging  # as much as half the graph
+        del merging  # as much as a quarter of the graph
         current = contracted(current, group, groups)
         while groups > goal:  # no edge is left to merge along
             lightest, groups = _group_lightest(current, groups - count)
@@ -131,7 +125,7 @@ def tree_order(graph: Graph) -> Array:
     >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
     {0: 0, 3: 1, 1: 2, 2: 3}
     """
-    groups = [half.group for half in _halves(graph, 1, None, np.float32)]
+    groups = [scale.group for scale in _scales(graph, 1, None, np.float32)]
     places = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         order = np.argsort(places[group], kind="stable")
@@ -149,23 +143,6 @@ def _with_weights(graph: Graph, dtype: type) -> Graph:
     return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
 
 
-def weight_type(weights: Array) -> type:
-    """Choose float32 for weights where it holds all of them well, float64 where they are too far apart.
-
-    Weights that differ by a power of two are treated alike: at the door the largest is within 2**±64, and
-    float32 holds what is 2**60 times smaller.
-
-    Examples
-    --------
-    >>> weight_type(np.array([1.0, 1e-9])).__name__, weight_type(np.array([1.0, 1e-30])).__name__
-    ('float32', 'float64')
-    """
-    if not len(weights):
-        return np.float32
-    least, most = (int(np.frexp(size)[1]) for size in (weights.min(), weights.max()))
-    return np.float32 if most - least < 60 and least > -125 and most < 100 else np.float64
-
-
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
     """Group the nodes by contraction alone: the number of its group for every node.
 
@@ -177,8 +154,8 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for half in _halves(graph, count, progress, np.float32):  # one at a time: together they take much memory
-        group = half.group[group]
+    for scale in _scales(graph, count, progress, np.float32):  # one at a time: together they take much memory
+        group = scale.group[group]
     return group
 
 
@@ -211,23 +188,22 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
     loads = entries[member_ptr]  # stored entries below each group
     counts = np.empty(groups, dtype=np.int64)
-    indices, weights = np.empty_like(adjacency.indices), np.empty_like(adjacency.data)
 
-    def piece(start: int, stop: int) -> tuple[int, int]:
-        begin, longest = int(loads[start]), int(np.diff(loads[start : stop + 1]).max())
-        end = contract(
-            *parts_of(adjacency), member_ptr, members, group, longest,
-            start, stop, begin, counts, indices, weights,
-        )  # fmt: skip
-        return begin, int(end)
+    def piece(start: int, stop: int) -> tuple[Array, Array]:
+        longest, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
+        indices, weights = np.empty(room, adjacency.indices.dtype), np.empty(room, adjacency.dtype)
+        filled = contract(
+            *parts_of(adjacency), member_ptr, members, group, longest, start, stop, counts, indices, weights
+        )
+        return indices[:filled], weights[:filled]
 
-    filled = 0
-    for begin, end in list(map_pieces(piece, pieces_by_load(loads, LOAD))):
-        for buffer in (indices, weights):
-            buffer[filled : filled + end - begin] = buffer[begin:end]
-        filled += end - begin
+    # memory that is not written to is not taken, and what is too much goes back
+    indices, weights, filled = np.empty_like(adjacency.indices), np.empty_like(adjacency.data), 0
+    for some, values in map_pieces(piece, pieces_by_load(loads, LOAD)):
+        indices[filled : filled + len(some)], weights[filled : filled + len(some)] = some, values
+        filled += len(some)
     for buffer in (indices, weights):
-        buffer.resize(filled, refcheck=False)  # which gives back what was too much
+        buffer.resize(filled, refcheck=False)
     ptr = np.zeros(groups + 1, dtype=adjacency.indptr.dtype)
     np.cumsum(counts, out=ptr[1:])
     return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))

@@ -20,7 +20,8 @@ from graphsoft.ladder import suggest
 from graphsoft.memberships import likeliest, rows_to_one
 from graphsoft.methods import Method, Relation, Sample
 from graphsoft.methods.relation import by_likelihood, grouped_beside_strays, polish_level
-from graphsoft.methods.sweeps import Near, assess, by_cluster, merged_clusters
+from graphsoft.methods.sweeps import assess, merged_clusters
+from graphsoft.ordering import Near, in_clumps
 from graphsoft.report import LevelReport, Report, edge_count
 from graphsoft.request import (
     Settings,
@@ -146,8 +147,8 @@ def hierarchy(
     graph = sample.graph
     ready = time.perf_counter()
     settings, why = _own_levels(sample, settings, random, progress) if auto else (settings, ())
-    fitted = _fitted(sample, settings, random or np.random.default_rng(SEED), progress)
-    near = by_cluster(graph, fitted[0].memberships)
+    near = in_clumps(graph)
+    fitted = _fitted(sample, near, settings, random or np.random.default_rng(SEED), progress)
     reports = [_report(near, each, side) for each in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = _whole_report(graph, settings.levels, reports, seconds, why)
@@ -191,13 +192,13 @@ class _Run:
 
 
 def _fitted(
-    sample: Sample, settings: Settings, random: np.random.Generator, progress: Progress | None
+    sample: Sample, near: Near, settings: Settings, random: np.random.Generator, progress: Progress | None
 ) -> list[_Fitted]:
     """Find all levels, in the way that the methods allow."""
     likely = [each for each in settings.methods if by_likelihood(each)]
     polished = settings.polish and len(likely) == len(settings.methods)
     if len(likely) == len(settings.methods):
-        levels = _by_likelihood(sample, settings, likely, random, progress)
+        levels = _by_likelihood(sample, near, settings, likely, random, progress)
     else:
         levels = _climb_published(sample, settings.levels, settings.methods, random, progress)
     return levels if sample.side is None else _on_given(sample.graph, levels, polished)
@@ -205,6 +206,7 @@ def _fitted(
 
 def _by_likelihood(
     sample: Sample,
+    near: Near,
     settings: Settings,
     methods: list[Relation],
     random: np.random.Generator,
@@ -213,18 +215,20 @@ def _by_likelihood(
     """Climb by relation factorization; identical points are one node until the end."""
     graph, side = sample.informed().graph, sample.side
     tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= settings.levels[0] else None
-    work = graph
     if tied is not None:
         sites = int(tied.max()) + 1
-        work = contracted(graph, tied, sites)
+        graph = contracted(graph, tied, sites)
         side = side if side is None else between(side, tied, sites)
+    if graph is not sample.graph:
+        near = in_clumps(graph)
+    side = side if side is None else side[near.nodes][:, near.nodes]
     if settings.polish:
-        fitted = _climb_polished(Sample(work, None, side), settings, methods, random, progress)
+        fitted = _climb_polished(near, side, settings, methods, random, progress)
     else:
-        fitted = _climb_published(Sample(work), settings.levels, methods, random, progress)
-    if tied is not None:
-        fitted = [replace(each, memberships=each.memberships[tied]) for each in fitted]
-    return fitted
+        work = Sample(near.graph, ordered=True)
+        fitted = _climb_published(work, settings.levels, methods, random, progress)
+    places = near.places if tied is None else near.places[tied]
+    return [replace(each, memberships=each.memberships[places]) for each in fitted]
 
 
 def _on_given(graph: Graph, levels: list[_Fitted], polished: bool) -> list[_Fitted]:
@@ -273,7 +277,8 @@ def _climb_published(
 
 
 def _climb_polished(
-    sample: Sample,
+    near: Near,
+    side: sp.csr_array | None,
     settings: Settings,
     methods: list[Relation],
     random: np.random.Generator,
@@ -284,32 +289,30 @@ def _climb_polished(
     What is known of pairs is in the graph already, and decides here which clusters are not to be grouped.
     """
     began = time.perf_counter()
-    graph, sizes = sample.graph, settings.levels
-    first = find(Sample(graph), sizes[0], methods[0], random, progress)
+    graph, sizes = near.graph, settings.levels
+    first = find(Sample(graph, ordered=True), sizes[0], methods[0], random, progress)
     memberships, groups = first.memberships, []
     status = "factorized, later refined for the levels above," if sizes[1:] else "factorized"
     trace = tuple(-value for value in first.trace)
     runs = [_Run(f"{status} by {first.sweeps} sweeps", first.sweeps, trace, time.perf_counter() - began)]
     del first  # memberships take much memory, and change from here on
-    near = by_cluster(graph, memberships)
-    memberships = memberships[near.nodes]
     upper: sp.csr_array | None = None
     for size, method in zip(sizes[1:], methods[1:], strict=True):
         began = time.perf_counter()
         at = memberships if upper is None else merged_clusters(memberships, upper)
-        clusters = cluster_graph(at, near.graph.degrees)
-        groups.append(_groups(clusters, at[near.places], size, settings, sample.side, progress))
+        clusters = cluster_graph(at, near.degrees)
+        groups.append(_groups(clusters, at, size, settings, side, progress))
         upper = groups[-1] if upper is None else upper @ groups[-1]
         rounds, sweeps = method.rounds, method.sweeps
-        memberships, trace = polish_level(near.graph, memberships, upper, rounds, sweeps, progress)
+        memberships, trace = polish_level(graph, memberships, upper, rounds, sweeps, progress)
         done = rounds * (sweeps + 1)
         status = f"grouped and polished by {done} sweeps"
         runs.append(_Run(status, done, trace, time.perf_counter() - began))
     levels: list[_Fitted] = []
     for group, run in zip([*groups, None], runs, strict=True):
-        clusters = cluster_graph(memberships, near.graph.degrees)
+        clusters = cluster_graph(memberships, near.degrees)
         parents = None if group is None else _lazy_parents(clusters, group)
-        levels.append(_Fitted(memberships[near.places], clusters, parents, run))
+        levels.append(_Fitted(memberships, clusters, parents, run))
         memberships = memberships if parents is None else memberships @ parents
     return levels
 

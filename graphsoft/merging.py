@@ -1,9 +1,9 @@
 """Merging of nodes round by round, on a graph that stays as it is.
 
-A contracted graph is made only when the nodes have halved. In between a group is a list of nodes, and its
-best partner is found by going through their rows. That is seldom needed: where neither a group nor its best
-partner has merged, the partner stays the best, for no two of its neighbours can be better together than the
-better one of them alone.
+A contracted graph is made only when a quarter of the nodes is left. In between a group is a list of nodes,
+and its best partner is found by going through their rows. That is seldom needed: where neither a group nor
+its best partner has merged, the partner stays the best, for no two of its neighbours can be better together
+than the better one of them alone.
 """
 
 from __future__ import annotations

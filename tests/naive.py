@@ -75,11 +75,12 @@ def em_step_joint(W, H, scale):
     return new_H, new_scale * W.sum() / new_scale.sum()
 
 
-def reweight(S, G, seed, least):
-    """Shares times gains; a cluster not held enters if its gain is above one; small shares are dropped."""
+def reweight(S, G, seed, least, most=1000):
+    """Shares times gains; of the others the `most` of largest gain enter, if above one; small shares go."""
     result = np.zeros_like(S)
     for i, (shares, gain) in enumerate(zip(S, G, strict=True)):
-        entering = seed * np.clip(gain - 1, 0, 1)
+        bar = sorted([1.0, *gain[shares == 0], *[1.0] * most], reverse=True)[most - 1]
+        entering = np.where(gain >= bar, seed * np.clip(gain - 1, 0, 1), 0)
         row = np.where(shares > 0, shares * gain, entering)
         row[row <= least] = 0
         result[i] = row / row.sum() if row.any() else shares
@@ -113,11 +114,16 @@ def matching(partners, order, most):
     return pairs
 
 
-def siblings(partners, order, most):
+def mutual(partners):
+    """Pairs of nodes that want each other, by the lower one."""
+    return [(i, j) for i, j in enumerate(partners) if j > i and partners[j] == i]
+
+
+def siblings(partners, order):
     """Pairs of nodes that want the same partner, each two that follow one another in the given order."""
     pairs, waiting = [], {}
     for i in order:
-        if len(pairs) < most and partners[i] >= 0:
+        if partners[i] >= 0:
             if partners[i] in waiting:
                 pairs.append(tuple(sorted((i, waiting.pop(partners[i])))))
             else:
@@ -210,3 +216,17 @@ def label(shares):
 
 def entropy(shares):
     return -sum(share * math.log(share) for share in shares if share > 0)
+
+
+def clumps(W, size):
+    """Nodes in the order in which they are met: from the lowest one left, breadth first, until `size` are."""
+    order = []
+    for seed in range(len(W)):
+        if seed in order:
+            continue
+        first, head = len(order), len(order)
+        order.append(seed)
+        while head < len(order) < first + size:
+            order += [j for j in np.flatnonzero(W[order[head]]).tolist() if j not in order]
+            head += 1
+    return order

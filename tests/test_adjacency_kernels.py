@@ -1,5 +1,6 @@
 """The loops over a graph's rows against their dense copies."""
 
+import naive
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
@@ -46,3 +47,30 @@ def test_components_of_a_path_in_random_order():
     labels = np.empty(3000, dtype=np.int32)
     assert adjacency.find_components(path.indptr, path.indices, labels) == 1
     assert not labels.any()
+
+
+@given(weight_matrices(), st.integers(1, 6), st.integers(1, 20))
+def test_grow_clumps(W, size, enough):
+    matrix, n = sp.csr_array(W), len(W)
+    order, taken, filled, seed = np.full(n, -7, dtype=np.int32), np.zeros(n, dtype=bool), 0, 0
+    while filled < n:
+        before = filled
+        filled, seed = adjacency.grow_clumps(
+            matrix.indptr, matrix.indices, size, enough, filled, seed, taken, order
+        )
+        assert filled >= min(before + enough, n)
+    assert taken.all()
+    assert order.tolist() == naive.clumps(W, size)
+
+
+@given(weight_matrices(), st.data())
+def test_reorder(W, data):
+    matrix, n = sp.csr_array(W), len(W)
+    nodes = np.array(data.draw(st.permutations(range(n))))
+    ptr = np.append(0, np.cumsum(np.diff(matrix.indptr)[nodes]))
+    indices, weights = np.full(matrix.nnz, -7), np.full(matrix.nnz, np.nan)
+    cut = data.draw(st.integers(0, n))
+    for start, stop in ((0, cut), (cut, n)):
+        parts = (matrix.indptr, matrix.indices, matrix.data)
+        adjacency.reorder(*parts, nodes, np.argsort(nodes), start, stop, ptr, indices, weights)
+    assert (sp.csr_array((weights, indices, ptr), shape=(n, n)).toarray() == W[nodes][:, nodes]).all()

@@ -12,8 +12,9 @@ from shapes import cloud_graph, graph_of, ring_of_cliques, through
 from strategies import graphs
 
 from graphsoft import coarsening, merging
-from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, strays, tree_order, weight_type
+from graphsoft.coarsening import coarsen, contracted, inverse_or_zero, strays, tree_order
 from graphsoft.methods.sweeps import joined
+from graphsoft.ordering import weight_type
 
 
 @given(graphs(), st.integers(1, 12), st.sampled_from([np.float32, np.float64]))

@@ -13,9 +13,9 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from strategies import factored_graphs, memberships, weight_matrices
 
 import graphsoft
-from graphsoft import adjacency, coarsening, merging
+from graphsoft import adjacency, coarsening, merging, ordering
 from graphsoft import graph as graph_module
-from graphsoft.kernels import contraction, factorize, kernel, parts_of
+from graphsoft.kernels import contraction, factorize, kernel, parts_of, products
 from graphsoft.methods import sweeps
 
 cuts = st.lists(st.integers(0, 12), max_size=4)
@@ -60,7 +60,7 @@ def run_gains(W, S, cut, nodes=None):
     return rows(parts, S.shape[1]), likelihood
 
 
-def run_reweight(S, gain, seed, least, cut):
+def run_reweight(S, gain, seed, least, cut, most=1000):
     ptr, _, shares = sparse(S)
     parts = []
     for start, stop in pieces(len(S), cut):
@@ -68,7 +68,7 @@ def run_reweight(S, gain, seed, least, cut):
         out = np.zeros(stop - start + 1, np.int64), np.empty(room, np.int32), np.empty(room)
         filled = factorize.reweight(
             ptr[start : stop + 1], shares, gain.indptr[start : stop + 1], gain.indices, gain.data, seed,
-            least, *out,
+            most, least, *out,
         )  # fmt: skip
         parts.append((out[0], out[1][:filled], out[2][:filled]))
     return rows(parts, S.shape[1])
@@ -237,20 +237,48 @@ def test_best_partners(W, cut):
     assert list(zip(partners.tolist(), scores.tolist(), strict=True)) == expected
 
 
-@pytest.mark.parametrize("way", ["match", "match_siblings"])
 @given(weight_matrices(), st.integers(0, 8), st.randoms(use_true_random=False))
-def test_matches(way, W, most, random):
+def test_match(W, most, random):
     n, d = len(W), W.sum(axis=1)
     partners = np.array([naive.best_partner(W, d, i)[0] for i in range(n)])
     order = list(range(n))
     random.shuffle(order)
     leaders = np.arange(n)
-    pairs = getattr(contraction, way)(partners, np.array(order), most, leaders)
-    slow = {"match": naive.matching, "match_siblings": naive.siblings}[way]
-    expected = slow(partners.tolist(), order, most)
+    pairs = contraction.match(partners, np.array(order), most, leaders)
+    expected = naive.matching(partners.tolist(), order, most)
     assert pairs == len(expected)
     assert {(leader, i) for i, leader in enumerate(leaders.tolist()) if leader != i} == set(expected)
     assert len({node for pair in expected for node in pair}) == 2 * pairs
+
+
+@given(weight_matrices(), st.randoms(use_true_random=False))
+def test_pairs(W, random):
+    n, d = len(W), W.sum(axis=1)
+    found = [naive.best_partner(W, d, i) for i in range(n)]
+    partners, scores = np.array([i for i, _ in found]), np.array([score for _, score in found])
+    low, high, theirs = np.full(n, -7), np.full(n, -7), np.full(n, np.nan)
+    pairs = contraction.mutual(np.arange(n), partners, scores, low, theirs)
+    assert list(zip(low[:pairs], partners[low[:pairs]], strict=True)) == naive.mutual(partners)
+    assert theirs[:pairs].tolist() == scores[low[:pairs]].tolist()
+    order = list(range(n))
+    random.shuffle(order)
+    pairs = contraction.siblings(np.array(order), partners, low, high)
+    expected = naive.siblings(partners.tolist(), order)
+    assert list(zip(low[:pairs], high[:pairs], strict=True)) == expected
+
+
+@given(st.data())
+def test_affected(data):
+    n = data.draw(st.integers(1, 9))
+    some = st.lists(st.integers(0, n - 1), unique=True).map(sorted)
+    alive, gone, changed = (data.draw(some) for _ in range(3))
+    partners = np.array(data.draw(st.lists(st.integers(-1, n - 1), min_size=n, max_size=n)))
+    leaders = np.array([n if i in gone else i for i in range(n)])
+    marks, left, looked = np.isin(np.arange(n), changed), np.full(n, -7), np.full(n, -7)
+    kept, found = contraction.affected(np.array(alive, int), leaders, partners, marks, left, looked)
+    still = [i for i in alive if i not in gone]
+    assert left[:kept].tolist() == still
+    assert looked[:found].tolist() == [i for i in still if i in changed or partners[i] in changed]
 
 
 @given(weight_matrices(), st.data(), cuts)
@@ -265,15 +293,14 @@ def test_contract(W, data, cut):
     def run(cut):
         parts = []
         for start, stop in pieces(groups, cut):
-            at = data.draw(st.integers(0, 3))
-            counts, indices = np.full(groups, -7), np.full(n * n + 3, -7)
-            weights = np.full(n * n + 3, np.nan)
-            end = contraction.contract(
-                *sparse(W), member_ptr, members, group, n * n, start, stop, at, counts, indices, weights
+            counts, indices = np.full(groups, -7), np.full(n * n, -7)
+            weights = np.full(n * n, np.nan)
+            filled = contraction.contract(
+                *sparse(W), member_ptr, members, group, n * n, start, stop, counts, indices, weights
             )
             ptr = np.append(0, np.cumsum(counts[start:stop]))
-            assert end == at + ptr[-1]
-            parts.append((ptr, indices[at:end], weights[at:end]))
+            assert filled == ptr[-1]
+            parts.append((ptr, indices[:filled], weights[:filled]))
         return rows(parts, groups)
 
     found, whole = run(cut), run([])
@@ -281,6 +308,64 @@ def test_contract(W, data, cut):
     assert found.indices.tolist() == whole.indices.tolist()
     assert all(len(set(row)) == len(row) for row in np.split(found.indices, found.indptr[1:-1]))
     np.testing.assert_allclose(found.toarray(), naive.contract(W, group, groups), rtol=1e-13)
+
+
+@given(factored_graphs(clusters=8), st.integers(1, 3))
+def test_at_most_so_many_clusters_enter_but_for_equals(example, most):
+    W, S = example
+    gain, _ = run_gains(W, S, [])
+    found = run_reweight(S, gain, 0.5, 1e-3, [], most).toarray()
+    expected = naive.reweight(S, gain.toarray(), 0.5, 1e-3, most)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    gains = gain.toarray()
+    for i in range(len(W)):
+        entered = gains[i, (found[i] > 0) & (S[i] == 0)]
+        assert len(entered) <= most or (entered == entered.min()).sum() > 1
+
+
+@given(factored_graphs(clusters=8), st.floats(1.0, 3.0))
+def test_borders_and_the_largest_gain_outside(example, bar):
+    W, S = example
+    gain, _ = run_gains(W, S, [])
+    outside = gain.toarray()[(S == 0) & touched(W, S)]
+    ptr = np.append(0, np.cumsum((S > 0).sum(axis=1)))
+    assert factorize.largest_outside(ptr, gain.indptr, gain.data) == max([1.0, *outside])
+    rows_kept, kept_ptr = np.full(len(W), -7), np.zeros(len(W) + 1, dtype=np.int64)
+    clusters, values = gain.indices.copy(), gain.data.copy()
+    kept = factorize.at_borders(ptr, gain.indptr, clusters, values, bar, rows_kept, kept_ptr)
+    wanted = (S > 0) | (gain.toarray() > bar)
+    assert rows_kept[:kept].tolist() == np.flatnonzero(wanted.sum(axis=1) > 1).tolist()
+    for place, i in enumerate(rows_kept[:kept]):
+        part = slice(kept_ptr[place], kept_ptr[place + 1])
+        assert sorted(clusters[part].tolist()) == np.flatnonzero(wanted[i]).tolist()
+        assert clusters[part][: (S[i] > 0).sum()].tolist() == np.flatnonzero(S[i]).tolist()
+        assert values[part].tolist() == gain[[i]].toarray()[0, clusters[part]].tolist()
+
+
+@given(factored_graphs(clusters=6), st.data(), cuts)
+def test_merge_clusters(example, data, cut):
+    _, S = example
+    groups = data.draw(st.integers(1, 4))
+    each = st.lists(st.integers(0, groups - 1), min_size=S.shape[1], max_size=S.shape[1])
+    group, parts = np.array(data.draw(each)), []
+    for start, stop in pieces(len(S), cut):
+        out = np.zeros(stop - start + 1, np.int64), np.empty(S.size, np.int32), np.empty(S.size)
+        filled = factorize.merge_clusters(*sparse(S), group, groups, start, stop, *out)
+        parts.append((out[0], out[1][:filled], out[2][:filled]))
+    found = rows(parts, groups)
+    np.testing.assert_allclose(found.toarray(), S @ naive.indicator(group, groups), rtol=1e-14)
+    assert found.nnz == (S @ naive.indicator(group, groups) > 0).sum()
+
+
+@given(factored_graphs(clusters=6), cuts)
+def test_links(example, cut):
+    W, S = example
+    d, turned, parts = W.sum(axis=1), parts_of(sp.csc_array(S)), []
+    for start, stop in pieces(S.shape[1], cut):
+        parts.append(products.links(turned, sparse(S), d, start, stop))
+    found = rows(parts, S.shape[1]).toarray()
+    expected = naive.cluster_graph(d[:, None] * S, d)
+    np.testing.assert_allclose(found, np.triu(expected), rtol=1e-13, atol=0)
 
 
 def double(x):
@@ -318,7 +403,7 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
     def wide(matrix):
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
-    for module in (adjacency, coarsening, graph_module, merging, sweeps):
+    for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps):
         monkeypatch.setattr(module, "parts_of", wide)
     monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
     monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))

@@ -12,10 +12,11 @@ from strategies import factored_graphs, graphs, memberships, small
 import graphsoft
 from graphsoft.coarsening import coarsen, contracted
 from graphsoft.errors import InputError
-from graphsoft.methods import METHODS, Relation, method_named, relation
+from graphsoft.methods import METHODS, Relation, Sample, method_named, relation
 from graphsoft.methods import sweeps as sweeps_of_em
 from graphsoft.methods.relation import grouped_beside_strays, polish_level
 from graphsoft.methods.sweeps import UNEXPLAINED, assess
+from graphsoft.ordering import in_clumps
 
 
 def blurred(S):
@@ -301,14 +302,26 @@ def test_weights_that_float32_cannot_hold_still_count():
             assert h.report.levels[0].kkt_gap == pytest.approx(assess(graph, h[0].memberships).gap)
 
 
-def test_nodes_are_put_by_cluster_then_by_the_next_likeliest():
-    S = np.array([[0, 1, 0], [0.6, 0, 0.4], [0.6, 0.4, 0], [1, 0, 0], [0.3, 0.7, 0]])
-    W = ring_of_cliques(1, 5)
-    near = sweeps_of_em.by_cluster(graph_of(W), sp.csr_array(S))
-    assert near.nodes.tolist() == [3, 2, 1, 0, 4]
-    assert near.places[near.nodes].tolist() == [0, 1, 2, 3, 4]
-    expected = W[near.nodes][:, near.nodes].astype(np.float32)
-    np.testing.assert_array_equal(near.graph.adjacency.toarray(), expected)
+def test_neighbours_are_put_near_each_other_once():
+    W = ring_of_cliques(8, 6)
+    shuffled = np.random.default_rng(0).permutation(len(W))
+    graph = graph_of(W[shuffled][:, shuffled])
+    near = in_clumps(graph)
+    assert sorted(near.nodes.tolist()) == near.places[near.nodes].tolist() == list(range(len(W)))
+    parts = near.graph.adjacency
+    assert parts.dtype == np.float32
+    np.testing.assert_allclose(parts.toarray(), graph.adjacency.toarray()[near.nodes][:, near.nodes])
+    np.testing.assert_array_equal(near.degrees, graph.degrees[near.nodes])
+
+    def apart(matrix):
+        entries = matrix.tocoo()
+        return np.abs(entries.row - entries.col).mean()
+
+    assert apart(parts) < apart(graph.adjacency) / 2
+    # as it is given, or in that order: the same but for rounding
+    there = Relation().cluster(Sample(near.graph, ordered=True), 8, np.random.default_rng(0)).memberships
+    here = Relation().cluster(Sample(graph), 8, np.random.default_rng(0)).memberships
+    np.testing.assert_array_equal(here.toarray(), there[near.places].toarray())
 
 
 # Polishing

@@ -38,6 +38,7 @@ from graphsoft.graph import as_graph
 from graphsoft.kernels import kernel
 from graphsoft.merging import Merging
 from graphsoft.methods import relation, sweeps
+from graphsoft.ordering import in_clumps
 from graphsoft.parallel import blocks, map_pieces, thread_count
 
 mpl.use("Agg")
@@ -349,7 +350,7 @@ def measure_engine(W):
     print("clustering the graph ...", flush=True)
     graph = as_graph(W)
     found = graphsoft.hierarchy(graph, levels=[CLUSTERS])[0].memberships
-    near = sweeps.by_cluster(graph, found)
+    near = in_clumps(graph)
     memberships, rows = found[near.nodes], []
 
     narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.LEAST, lambda: None)

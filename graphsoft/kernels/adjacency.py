@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["find_components", "is_mirrored", "row_sums"]
+__all__ = ["find_components", "grow_clumps", "is_mirrored", "reorder", "row_sums"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -66,3 +66,54 @@ def find_components(indptr: Array, indices: Array, labels: Array) -> int:
     for i in range(len(labels)):
         labels[i] = -labels[i] - 1
     return count
+
+
+@kernel
+def grow_clumps(
+    indptr: Array, indices: Array, size: int, enough: int, filled: int, seed: int, taken: Array, order: Array
+) -> tuple[int, int]:
+    """List nodes clump by clump, from place `filled` of `order` on, until `enough` more are listed.
+
+    A clump grows by breadth-first search from the lowest node that is in none, until it has `size` nodes or
+    somewhat more. Returns how many are listed now and where to look for the next first node.
+    """
+    stop = min(filled + enough, len(order))
+    while filled < stop:
+        while taken[seed]:
+            seed += 1
+        order[filled] = seed
+        taken[seed] = True
+        head, full = filled, filled + size
+        filled += 1
+        while head < filled < full:
+            i = order[head]
+            head += 1
+            for edge in range(indptr[i], indptr[i + 1]):
+                j = indices[edge]
+                if not taken[j]:
+                    taken[j] = True
+                    order[filled] = j
+                    filled += 1
+    return filled, seed
+
+
+@kernel
+def reorder(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    nodes: Array,
+    places: Array,
+    start: int,
+    stop: int,
+    out_ptr: Array,
+    out_indices: Array,
+    out_weights: Array,
+) -> None:
+    """Write the rows of ``nodes[start:stop]``, with columns numbered by `places`."""
+    for at in range(start, stop):
+        filled = out_ptr[at]
+        for edge in range(indptr[nodes[at]], indptr[nodes[at] + 1]):
+            out_indices[filled] = places[indices[edge]]
+            out_weights[filled] = weights[edge]
+            filled += 1

@@ -79,7 +79,7 @@ def mutual(alive: Array, partners: Array, scores: Array, out: Array, out_scores:
 
 @kernel
 def siblings(order: Array, partners: Array, low: Array, high: Array) -> int:
-    """Pair groups that have the same best partner, each at most once, in the given order; returns how many."""
+    """Pair groups that have the same best partner, in the given order, each once; returns how many pairs."""
     waiting = np.full(partners.shape[0], -1, dtype=np.int64)
     pairs = 0
     for group in order:
@@ -107,18 +107,17 @@ def contract(
     longest: int,
     start: int,
     stop: int,
-    at: int,
     out_counts: Array,
     out_indices: Array,
     out_weights: Array,
 ) -> int:
     """Sum the rows of each group's members, and their columns by group, for the groups `start:stop`.
 
-    `longest` is the largest number of entries below a group. What is found is written from place `at` on;
-    returns where it ends.
+    `longest` is the largest number of entries below a group. Returns how many entries were written.
     """
-    place = np.full(out_counts.shape[0], -1, dtype=np.int64)
+    place = np.full(out_counts.shape[0], -1, dtype=np.int32)
     sums = np.empty(longest)
+    at = 0
     for row in range(start, stop):
         first = at
         for member in range(member_ptr[row], member_ptr[row + 1]):

@@ -28,34 +28,11 @@ __all__ = [
     "lift_gains",
     "lift_to_groups",
     "merge_clusters",
-    "reorder",
     "reweight",
     "sweep",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@kernel
-def reorder(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    nodes: Array,
-    places: Array,
-    start: int,
-    stop: int,
-    out_ptr: Array,
-    out_indices: Array,
-    out_weights: Array,
-) -> None:
-    """Write the rows of ``nodes[start:stop]``, with columns numbered by `places`."""
-    for at in range(start, stop):
-        filled = out_ptr[at]
-        for edge in range(indptr[nodes[at]], indptr[nodes[at] + 1]):
-            out_indices[filled] = places[indices[edge]]
-            out_weights[filled] = weights[edge]
-            filled += 1
 
 
 @kernel
@@ -207,7 +184,7 @@ def merge_clusters(
     out_groups: Array,
     out_shares: Array,
 ) -> int:
-    """Sum up the shares of the rows `start:stop` by the groups of their clusters; returns how many there are."""
+    """Sum up the shares of the rows `start:stop` by the groups of their clusters; returns how many."""
     place = np.full(groups, -1, dtype=np.int64)
     filled = 0
     for i in range(start, stop):

@@ -30,7 +30,11 @@ def times_dense(
 
 @kernel
 def links(
-    columns: tuple[Array, Array, Array], rows: tuple[Array, Array, Array], weights: Array, start: int, stop: int
+    columns: tuple[Array, Array, Array],
+    rows: tuple[Array, Array, Array],
+    weights: Array,
+    start: int,
+    stop: int,
 ) -> tuple[Array, Array, Array]:
     """Sum ``s_iq w_i s_ip`` over all rows i, for the clusters q in ``start:stop`` and p from q on.
 
@@ -45,7 +49,10 @@ def links(
     for q in range(start, stop):
         first = filled
         if filled + count > len(out):
-            longer, longer_sums = np.empty(2 * (filled + count), dtype=np.int32), np.empty(2 * (filled + count))
+            longer, longer_sums = (
+                np.empty(2 * (filled + count), dtype=np.int32),
+                np.empty(2 * (filled + count)),
+            )
             longer[:filled], longer_sums[:filled] = out[:filled], sums[:filled]
             out, sums = longer, longer_sums
         for at in range(by_column[q], by_column[q + 1]):

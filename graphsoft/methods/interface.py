@@ -31,11 +31,14 @@ class Sample:
     side : csr_array of shape (n, n) or None
         What the user knows: symmetric, 1 for pairs that belong together, -1 for pairs that do not; see
         :func:`graphsoft.side.side_information`.
+    ordered : bool
+        Whether neighbours have near numbers already, see `graphsoft.ordering`.
     """
 
     given_graph: Graph | None
     given_features: Features | None = None
     side: sp.csr_array | None = None
+    ordered: bool = False
 
     def __len__(self) -> int:
         return len(self.given_graph) if self.given_graph is not None else len(self.features)
@@ -72,7 +75,9 @@ class Sample:
             told = np.diff(self.side.indptr) > 0
             own = np.where(told, len(graph) + np.arange(len(graph)), sites)
             sites = np.unique(own, return_inverse=True)[1].astype(sites.dtype)
-        return Sample(Graph(changed, graph.nodes, graph.notes, sites), self.given_features)
+        return Sample(
+            Graph(changed, graph.nodes, graph.notes, sites), self.given_features, None, self.ordered
+        )
 
     def take(self, rows: Array) -> Sample:
         """Keep only these points."""
@@ -81,6 +86,7 @@ class Sample:
             graph if graph is None else Graph(graph.adjacency[rows][:, rows], range(len(rows))),
             features if features is None else replace(features, values=features.values[rows]),
             side if side is None else side[rows][:, rows],
+            self.ordered,
         )
 
 

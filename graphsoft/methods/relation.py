@@ -25,7 +25,6 @@ from graphsoft.methods.losses import refined
 from graphsoft.methods.sweeps import (
     SEED,
     Model,
-    by_cluster,
     floor_of,
     gains_at_borders,
     gains_of,
@@ -38,6 +37,7 @@ from graphsoft.methods.sweeps import (
     widened,
     with_shares,
 )
+from graphsoft.ordering import in_clumps
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -124,7 +124,11 @@ class Relation:
         largest, at the start and after each sweep; it never rises.
         """
         graph, log = sample.graph, _Log("factorizing", 0, progress)
-        memberships = self._through_scales(graph, count, log)
+        if sample.ordered:
+            memberships = self._through_scales(graph, count, log)
+        else:
+            near = in_clumps(graph)
+            memberships = self._through_scales(near.graph, count, log)[near.places]
         if self.beta != 1 and graph.adjacency.nnz:
             found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
             return replace(found, sweeps=log.sweeps + found.sweeps)
@@ -150,7 +154,7 @@ class Relation:
 
     def _through_scales(self, graph: Graph, count: int, log: _Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress, np.float32)
-        # neighbouring clusters get neighbouring numbers: `by_cluster` then puts their nodes near each other
+        # neighbouring clusters get neighbouring numbers, for what is read together to lie together
         memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
         log.planned += self._in_a_round * (max(len(scales) - 1, 0) + self.rounds)
         while scales:
@@ -165,17 +169,15 @@ class Relation:
     def _fit(
         self, graph: Graph, memberships: sp.csr_array, log: _Log, rounds: int, least: float
     ) -> sp.csr_array:
-        near = by_cluster(graph, memberships)
-        memberships = memberships[near.nodes]
         if self.support == "dense":
-            return _dense_sweeps(near.graph, memberships, rounds * self._in_a_round, log)[near.places]
+            return _dense_sweeps(graph, memberships, rounds * self._in_a_round, log)
         for _ in range(rounds):
-            memberships, log_likelihood = widened(near.graph, memberships, least)
+            memberships, log_likelihood = widened(graph, memberships, least)
             log.count(log_likelihood)
-            shares = swept(near.graph, memberships, self.sweeps, least, log.count)
+            shares = swept(graph, memberships, self.sweeps, least, log.count)
             memberships = with_shares(memberships, shares)
             memberships.eliminate_zeros()
-        return memberships[near.places]
+        return memberships
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.coarsening import inverse_or_zero, weight_type
+from graphsoft.coarsening import inverse_or_zero
 from graphsoft.graph import Graph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import (
@@ -24,20 +24,16 @@ from graphsoft.kernels.factorize import (
     lift_gains,
     lift_to_groups,
     merge_clusters,
-    reorder,
     reweight,
     sweep,
 )
-from graphsoft.memberships import likeliest
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
     "SEED",
     "Fit",
     "Model",
-    "Near",
     "assess",
-    "by_cluster",
     "floor_of",
     "gains_at_borders",
     "gains_of",
@@ -58,9 +54,8 @@ Result = TypeVar("Result")
 
 # A cluster enters a node's support with at most this share; sweeps raise or drop it.
 SEED = 0.05
-
-# Of those clusters at most about so many at once, the ones of largest gain: on a coarse scale of many clusters a
-# node would gain by a hundred. Over the benchmark sets more are worth no more.
+# About so many clusters enter at once, those of largest gain: on a coarse scale of many clusters a node would
+# gain by a hundred. Over the benchmark sets more are worth no more.
 MOST = 16
 # Narrow sweeps multiply by about this power of the gains; near an optimum any below 2 converges. Over the
 # benchmark sets three sweeps reach a log-likelihood of -2.991 for each unit of weight; by the gains as they
@@ -86,69 +81,6 @@ class Fit:
 
     log_likelihood: float
     gap: float
-
-
-@dataclass(frozen=True, eq=False)
-class Near:
-    """A graph with its nodes in another order.
-
-    Attributes
-    ----------
-    graph : Graph
-    nodes : ndarray of shape (n,)
-        The node that stands at each place.
-    places : ndarray of shape (n,)
-        The place of each node.
-    """
-
-    graph: Graph
-    nodes: Array
-    places: Array
-
-
-def by_cluster(graph: Graph, memberships: sp.csr_array) -> Near:
-    """Put nodes of one cluster next to each other, for what a sweep reads together to lie together in memory.
-
-    Of a million nodes in random order a sweep takes several times as long. The weights become float32 where
-    that holds them; their sums stay float64.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph import as_graph
-    >>> from graphsoft.memberships import one_cluster_each
-    >>> near = by_cluster(as_graph(nx.path_graph(3)), one_cluster_each(np.array([1, 0, 1]), 2))
-    >>> near.nodes.tolist(), near.graph.adjacency.toarray()[0].tolist()
-    ([1, 0, 2], [0.0, 1.0, 1.0])
-    """
-    given = graph.adjacency
-    nodes = np.lexsort((_second(memberships), likeliest(memberships))).astype(given.indices.dtype)
-    places = np.empty_like(nodes)
-    places[nodes] = np.arange(len(nodes), dtype=places.dtype)
-    ptr = np.zeros_like(given.indptr)
-    np.cumsum(np.diff(given.indptr)[nodes], out=ptr[1:])
-    indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=weight_type(given.data))
-
-    def piece(start: int, stop: int) -> None:
-        reorder(
-            *parts_of(given), nodes, places, start, stop, ptr, indices, weights
-        )  # fmt: skip
-
-    for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
-        pass
-    moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
-    return Near(Graph(moved, range(len(nodes))), nodes, places)
-
-
-def _second(memberships: sp.csr_array) -> Array:
-    """Find the second likeliest cluster of every node, -1 for those that hold just one."""
-    rows = torn(memberships)
-    several = memberships[rows]
-    first = np.repeat(likeliest(several), np.diff(several.indptr))
-    shares = np.where(several.indices == first, 0.0, several.data)
-    second = np.full(memberships.shape[0], -1, dtype=np.int32)
-    second[rows] = likeliest(with_shares(several, shares))
-    return second
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +161,7 @@ def floor_of(graph: Graph) -> float:
 
 def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
     """Compute log-likelihood and optimality gap of any memberships."""
+
     def largest(start: int, stop: int, found: Rows) -> float:
         ptr, _, gain = found
         return float(largest_outside(memberships.indptr[start : stop + 1], ptr, gain))
