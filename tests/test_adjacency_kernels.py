@@ -20,16 +20,35 @@ def test_row_sums(W, data):
     np.testing.assert_allclose(sums, W.sum(axis=1), rtol=1e-14)
 
 
+def mirror_sum(W, cut):
+    matrix, total = sp.csr_array(W), 0
+    for start, stop in ((0, cut), (cut, len(W))):
+        with np.errstate(over="ignore"):
+            parts = (matrix.indptr, matrix.indices, matrix.data.view(np.uint64))
+            total += int(adjacency.mirror_sum(*parts, start, stop))
+    return total % 2**64
+
+
 @given(weight_matrices(), st.data())
-def test_is_mirrored(W, data):
-    matrix = sp.csr_array(W)
-    assert adjacency.is_mirrored(matrix.indptr, matrix.indices, matrix.data)
+def test_mirror_sum(W, data):
+    cut = data.draw(st.integers(0, len(W)))
+    assert mirror_sum(W, cut) == 0
     i, j = data.draw(st.tuples(st.integers(0, len(W) - 1), st.integers(0, len(W) - 1)))
     changed = W.copy()
-    changed[i, j] = data.draw(st.sampled_from([0.0, 0.5, W[i, j], W.max()]))
-    matrix = sp.csr_array(changed)
-    same = bool((changed == changed.T).all())
-    assert adjacency.is_mirrored(matrix.indptr, matrix.indices, matrix.data) == same
+    changed[i, j] = data.draw(st.sampled_from([0.0, 0.5, W[i, j], W.max(), np.nextafter(W[i, j], 99)]))
+    assert (mirror_sum(changed, cut) == 0) == bool((changed == changed.T).all())
+
+
+def test_swapped_and_turned_entries_are_noticed():
+    W = np.zeros((6, 6))
+    W[0, 1], W[2, 3] = W[1, 0], W[3, 2] = 1.0, 2.0
+    turned = np.zeros((6, 6))
+    turned[0, 1] = turned[2, 1] = 1.0  # as many above the diagonal as below, of the same weight
+    for i, j, k, m in [(0, 1, 2, 3), (1, 0, 3, 2)]:
+        swapped = W.copy()
+        swapped[i, j], swapped[k, m] = W[k, m], W[i, j]
+        assert mirror_sum(swapped, 3) != 0
+    assert mirror_sum(turned, 3) != 0
 
 
 @given(weight_matrices())

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 
-__all__ = ["find_components", "grow_clumps", "is_mirrored", "reorder", "row_sums"]
+__all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -24,20 +24,28 @@ def row_sums(indptr: Array, weights: Array, start: int, stop: int, sums: Array) 
 
 
 @kernel
-def is_mirrored(indptr: Array, indices: Array, weights: Array) -> bool:
-    """Tell whether a matrix with sorted columns equals its transpose, without making that.
+def _mixed(bits: Any) -> Any:
+    """Mix 64 bits, so that every one of them changes about half of the others."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
-    Row after row, the entries of a column come in the order in which the row of that number stores its own.
+
+@kernel
+def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: int) -> Any:
+    """Add up a hash of each entry above the diagonal less that of each below, for the rows `start:stop`.
+
+    `weights` are passed as the 64 bits of each. A hash knows the pair of nodes and the weight, not which of
+    them is the row: over all rows of a symmetric matrix the sum is 0, modulo 2**64.
     """
-    cursor = indptr[:-1].copy()
-    for i in range(len(cursor)):
+    total = np.uint64(0)
+    for i in range(start, stop):
         for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
-            at = cursor[j]
-            if at == indptr[j + 1] or indices[at] != i or weights[at] != weights[edge]:
-                return False
-            cursor[j] += 1
-    return True
+            j = np.int64(indices[edge])
+            pair = _mixed(np.uint64(int(min(i, j))) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(int(max(i, j)))
+            sign = np.uint64(np.int64(j > i) - np.int64(j < i))
+            total += sign * _mixed(_mixed(pair) ^ weights[edge])
+    return total
 
 
 @kernel
