@@ -12,26 +12,30 @@ of the true ones that was found (float32, 30 clusters with 10 inner dimensions;
 ======= === ======== ============= ===== ============= =====
  points   d way      search        found pynndescent   found
 ======= === ======== ============= ===== ============= =====
- 10,000   2 tree     0.012 (0.02)  1.000 0.037 (0.07)  1.000
- 10,000  16 products 0.067 (0.07)  1.000 0.047 (0.10)  0.999
- 10,000  64 products 0.109 (0.21)  1.000 0.053 (0.10)  0.998
- 10,000 784 trees    0.182 (0.27)  0.999 0.129 (0.26)  0.997
-100,000   2 tree     0.126 (0.22)  1.000 0.400 (0.79)  1.000
-100,000  16 trees    0.517 (0.91)  0.998 0.546 (1.09)  0.995
-100,000  64 trees    0.707 (1.17)  0.994 0.692 (1.38)  0.991
-100,000 784 trees    2.208 (4.08)  0.996 1.983 (3.93)  0.985
+ 10,000   2 tree     0.029 (0.05)  1.000 0.067 (0.13)  1.000
+ 10,000  16 products 0.133 (0.26)  1.000 0.088 (0.18)  0.999
+ 10,000  64 products 0.227 (0.44)  1.000 0.109 (0.22)  0.998
+ 10,000 784 trees    0.389 (0.68)  0.999 0.291 (0.58)  0.997
+100,000   2 tree     0.202 (0.35)  1.000 0.825 (1.62)  1.000
+100,000  16 trees    1.114 (2.02)  0.999 1.211 (2.36)  0.995
+100,000  64 trees    2.098 (3.76)  0.994 1.420 (2.80)  0.991
+100,000 784 trees    4.612 (8.85)  0.996 4.772 (9.26)  0.987
 ======= === ======== ============= ===== ============= =====
 
-In runs of their own, a million such points in 16 dimensions took 7.8 s and pynndescent 9.6 s (0.994 and 0.986
-found), and 100,000 points of normal noise in 16 dimensions 1.08 s and 0.88 s (0.953 and 0.840). A million
-points in 2, 64 and 784 dimensions, and noise in others than 16, were not timed with this code.
+The machine was at half its speed then, and not evenly: in one process and by turns, the best of four at
+100,000 in 64 dimensions were 1.41 s and 1.51 s. In runs of their own a million such points in 2 dimensions
+took 2.8 s and pynndescent 11.7 s (both find all), in 16 dimensions 15.2 s and 17.3 s (0.995 and 0.986
+found). A million in 64 and 784 dimensions were not timed.
 
 pynndescent was asked for 11 with its own defaults, and compiled before; that takes 19 s and more in every new
-process. One k-d tree suffers where all dimensions count: of 100,000 points of normal noise in 8 dimensions it
-takes four times as long as random trees. Without structure in many dimensions these find too little (0.7 of
-30,000 points of noise in 64), which a few probes notice: products then look at all pairs, up to
-`RETURN_WORK`. Of sparse texts with 100 words, 20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take
-18 s and 46 s. Other metrics: 10,000 points in 64 dimensions take 1.7 s, pair by pair.
+process. One k-d tree suffers where all dimensions count: of 100,000 points of normal noise it takes a third
+of the time of random trees in 2 dimensions, as long in 6, twice as long in 7, four times in 8. About where
+`TREE_WORK` is, clouds take as long and noise twice as long.
+
+Without structure in many dimensions random trees find too little (0.7 of 30,000 points of noise in 64), which
+a few probes notice: products then look at all pairs, up to `RETURN_WORK`. Of sparse texts with 100 words,
+20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take 18 s and 46 s. Other metrics: 10,000 points in
+64 dimensions take 1.7 s, pair by pair.
 
 New points look at all old ones where that takes about a millisecond for each at most, and with other metrics
 pair by pair, however many there are. There 10,000 new points among 70,000 of 784 dimensions take 4.3 s on two
