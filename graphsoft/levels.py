@@ -200,7 +200,8 @@ def _fitted(
     if len(likely) == len(settings.methods):
         levels = _by_likelihood(sample, near, settings, likely, random, progress)
     else:
-        levels = _climb_published(sample, settings.levels, settings.methods, random, progress)
+        degrees = sample.informed().graph.degrees
+        levels = _climb_published(sample, degrees, settings.levels, settings.methods, random, progress)
     return levels if sample.side is None else _on_given(sample.graph, levels, polished)
 
 
@@ -226,7 +227,7 @@ def _by_likelihood(
         fitted = _climb_polished(near, side, settings, methods, random, progress)
     else:
         work = Sample(near.graph, ordered=True)
-        fitted = _climb_published(work, settings.levels, methods, random, progress)
+        fitted = _climb_published(work, near.degrees, settings.levels, methods, random, progress)
     places = near.places if tied is None else near.places[tied]
     return [replace(each, memberships=each.memberships[places]) for each in fitted]
 
@@ -250,6 +251,7 @@ def _on_given(graph: Graph, levels: list[_Fitted], polished: bool) -> list[_Fitt
 
 def _climb_published(
     sample: Sample,
+    degrees: Array,
     sizes: Sequence[int],
     methods: Sequence[Method],
     random: np.random.Generator,
@@ -266,13 +268,13 @@ def _climb_published(
         chained = found.memberships if chained is None else chained @ found.memberships
         likely = by_likelihood(method)
         if likely:
-            graph = cluster_graph(found.memberships, below.informed().graph.degrees)
+            graph = cluster_graph(found.memberships, degrees)
         else:
             graph = edge_graph(found.memberships, below.informed().graph)
         trace = tuple(-value for value in found.trace) if likely else found.trace
         run = _Run(found.status, found.sweeps, trace, time.perf_counter() - began, likely)
         levels.append(_Fitted(chained, graph, None, run))
-        below = Sample(graph, _mean_features(sample.given_features, chained))
+        below, degrees = Sample(graph, _mean_features(sample.given_features, chained)), graph.degrees
     return levels
 
 

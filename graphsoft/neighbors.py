@@ -93,7 +93,7 @@ Progress = Callable[[str, int, int], None]
 # the borders, see the tables above
 TREE_FEATURES = 8
 TREE_WORK = 2.0e11  # n 8**d: of noise a k-d tree must look at about so many times more with every dimension
-PRODUCT_WORK = 1.3e10  # n² (d + 64): looking through the products costs as much as 64 features
+PRODUCT_WORK = 3.0e10  # n² (d + 64): looking through the products costs as much as 64 features
 RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, and n²

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from graphsoft.graph import Graph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import grow_clumps, reorder
+from graphsoft.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["Near", "in_clumps", "weight_type"]
@@ -76,7 +77,7 @@ def in_clumps(graph: Graph) -> Near:
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass
     moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
-    return Near(Graph(moved, range(len(nodes))), graph.degrees[nodes], nodes, places)
+    return Near(Graph(moved, range(len(nodes))), frozen(graph.degrees[nodes]), nodes, places)
 
 
 def _clumps(adjacency: sp.csr_array) -> Array:

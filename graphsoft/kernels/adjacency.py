@@ -42,7 +42,8 @@ def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: 
     for i in range(start, stop):
         for edge in range(indptr[i], indptr[i + 1]):
             j = np.int64(indices[edge])
-            pair = _mixed(np.uint64(min(i, int(j))) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(max(i, int(j)))
+            low, high = (i, j) if i < j else (j, i)
+            pair = _mixed(np.uint64(low) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(high)
             sign = np.uint64(np.int64(j > i) - np.int64(j < i))
             total += sign * _mixed(_mixed(pair) ^ weights[edge])
     return total

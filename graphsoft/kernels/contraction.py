@@ -113,26 +113,35 @@ def contract(
 ) -> int:
     """Sum the rows of each group's members, and their columns by group, for the groups `start:stop`.
 
-    `longest` is the largest number of entries below a group. Returns how many entries were written.
+    `longest` is the largest number of entries below a group. Returns how many entries were written. Where the
+    sum of a column stands is kept in a table of hashes: an array with a place for every group would have to
+    be cleared in every call.
     """
-    place = np.full(out_counts.shape[0], -1, dtype=np.int32)
-    sums = np.empty(longest)
+    size = 16
+    while size < 2 * longest:
+        size *= 2
+    last = np.uint64(size - 1)
+    columns, places = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    sums, slots = np.empty(longest), np.empty(longest, dtype=np.uint64)
     at = 0
     for row in range(start, stop):
         first = at
         for member in range(member_ptr[row], member_ptr[row + 1]):
             i = members[member]
             for edge in range(indptr[i], indptr[i + 1]):
-                column = group[indices[edge]]
-                if place[column] < first:
-                    place[column] = at
+                column = np.int64(group[indices[edge]])
+                slot = np.uint64(column) * np.uint64(0x9E3779B1) >> np.uint64(7) & last
+                while columns[slot] != column and columns[slot] >= 0:
+                    slot = (slot + np.uint64(1)) & last
+                if columns[slot] < 0:
+                    columns[slot], places[slot] = column, at - first
+                    slots[at - first], sums[at - first] = slot, 0.0
                     out_indices[at] = column
-                    sums[at - first] = weights[edge]
                     at += 1
-                else:
-                    sums[place[column] - first] += weights[edge]
-        for entry in range(first, at):
-            out_weights[entry] = sums[entry - first]
+                sums[places[slot]] += weights[edge]
+        for entry in range(at - first):
+            out_weights[first + entry] = sums[entry]
+            columns[slots[entry]] = -1
         out_counts[row] = at - first
     return at
 

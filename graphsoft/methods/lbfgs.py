@@ -77,13 +77,10 @@ def descend(
     value, gradient = function(point)
     values = deque([value], maxlen=WINDOW + 1)
     for step in range(1, most + 1):
-        way = _direction(gradient, past)
-        # the first step moves no number by more than a tenth: nothing is known of the curvature yet
-        length = 1.0 if past else min(1.0, 0.1 / max(float(np.abs(gradient).max()), 1e-300))
-        found = _search(function, point, way, value, _dot(gradient, way), length)
+        found = _step(function, point, value, gradient, past)
         if found is None and past:  # the curvature misled it
             past.clear()
-            continue
+            found = _step(function, point, value, gradient, past)
         if found is None:
             return Descent(point, step - 1, 0.0, True)
         new, new_value, new_gradient = found
@@ -117,6 +114,16 @@ def _direction(gradient: Array, past: deque[tuple[Array, Array, float]]) -> Arra
     for (moved, turned, curvature), part in zip(past, reversed(parts), strict=True):
         way += (part - _dot(turned, way) / curvature) * moved
     return way
+
+
+def _step(
+    function: Function, point: Array, value: float, gradient: Array, past: deque[tuple[Array, Array, float]]
+) -> tuple[Array, float, Array] | None:
+    """Find a step along the way that the past ones tell of; None if none lowers the function."""
+    way = _direction(gradient, past)
+    # the first step moves no number by more than a tenth: nothing is known of the curvature yet
+    length = 1.0 if past else min(1.0, 0.1 / max(float(np.abs(gradient).max()), 1e-300))
+    return _search(function, point, way, value, _dot(gradient, way), length)
 
 
 def _search(
