@@ -42,7 +42,7 @@ SHARE_OF_MATCHING = 0.1
 # that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
 FEWER = 4
 # A piece of a contraction is so many times smaller than usual: what it finds takes memory beside the result.
-PARTS = 8
+PARTS = 16
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 
