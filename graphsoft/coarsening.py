@@ -41,8 +41,8 @@ SHARE_OF_MATCHING = 0.1
 # 7, 10 and 15 neighbours, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
 # that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
 FEWER = 4
-# A piece of a contraction is so many times smaller than usual: what it finds takes memory beside the result.
-PARTS = 16
+# Pieces of a contraction: what is found in those under way takes memory beside the result.
+PARTS = 128
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 
@@ -201,7 +201,8 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
 
     # memory that is not written to is not taken, and what is too much goes back
     indices, weights, filled = np.empty_like(adjacency.indices), np.empty_like(adjacency.data), 0
-    for some, values in map_pieces(piece, pieces_by_load(loads, LOAD // PARTS)):
+    load = min(LOAD, max(LOAD // 16, adjacency.nnz // PARTS))
+    for some, values in map_pieces(piece, pieces_by_load(loads, load)):
         indices[filled : filled + len(some)], weights[filled : filled + len(some)] = some, values
         filled += len(some)
     for buffer in (indices, weights):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.kernels.hashing import mixed
 
 __all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
 
@@ -24,14 +25,6 @@ def row_sums(indptr: Array, weights: Array, start: int, stop: int, sums: Array) 
 
 
 @kernel
-def _mixed(bits: Any) -> Any:
-    """Mix 64 bits, so that every one of them changes about half of the others."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-@kernel
 def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: int) -> Any:
     """Add up a hash of each entry above the diagonal less that of each below, for the rows `start:stop`.
 
@@ -43,9 +36,9 @@ def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: 
         for edge in range(indptr[i], indptr[i + 1]):
             j = np.int64(indices[edge])
             low, high = (i, j) if i < j else (j, i)
-            pair = _mixed(np.uint64(low) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(high)
+            pair = mixed(np.uint64(low) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(high)
             sign = np.uint64(np.int64(j > i) - np.int64(j < i))
-            total += sign * _mixed(_mixed(pair) ^ weights[edge])
+            total += sign * mixed(mixed(pair) ^ weights[edge])
     return total
 
 

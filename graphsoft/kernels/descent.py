@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.kernels.hashing import mixed
 
 __all__ = ["fill_reverse", "halve_parts", "join_leaves", "list_known", "look_around", "sketch"]
 
@@ -19,14 +20,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 LANES = 32  # points of a leaf that are looked at together
 SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache
 SHIFT = 54  # 64 less the bits of SLOTS - 1
-
-
-@kernel
-def _draw(state: Any) -> Any:
-    """Mix a counter into 64 random bits."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
 
 
 @kernel
@@ -84,9 +77,9 @@ def halve_parts(data: Array, order: Array, start: int, stop: int, leaf: int, see
         size = end - first
         if size <= leaf:
             continue
-        bits = _draw(_draw(np.uint64(seed) + np.uint64(first)) + np.uint64(end))
+        bits = mixed(mixed(np.uint64(seed) + np.uint64(first)) + np.uint64(end))
         one = order[first + np.int64(bits % np.uint64(size))]
-        other = order[first + np.int64(_draw(bits) % np.uint64(size))]
+        other = order[first + np.int64(mixed(bits) % np.uint64(size))]
         for k in range(depth):
             line[k] = data[one, k] - data[other, k]
         for place in range(first, end):
