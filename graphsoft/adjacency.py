@@ -135,7 +135,7 @@ def _is_mirrored(matrix: sp.csr_array) -> bool:
     """Tell whether a matrix equals its transpose, by a sum of hashes over its entries.
 
     To look every entry's mirror image up would take twenty times as long on a large graph. Where something
-    differs, the chance that this does not notice is 2**-64.
+    differs, it would be by a chance of 2**-64 that this does not notice.
     """
     pointers, indices, weights = (buffer.view() for buffer in parts_of(matrix))
     bits = weights.view(np.uint64)

@@ -89,12 +89,17 @@ class Merging:
         """Choose pairs of groups, those of largest score: the lower of each two, and the higher."""
         low, scores = np.empty_like(self.alive), np.empty(len(self.alive))
         possible = mutual(self.alive, self._partners, self._scores, low, scores)
-        if possible < FEW_PAIRS * np.count_nonzero(self._partners[self.alive] >= 0):
+        wanting = np.count_nonzero(self._partners[self.alive] >= 0)
+        if possible < FEW_PAIRS * wanting:
             order = self.alive[np.argsort(-self._scores[self.alive], kind="stable")]
-            high = np.empty_like(low)
-            possible = siblings(order, self._partners, low, high)
-            wanted = min(most, math.ceil(SHARE * possible))
-            return low[:wanted], high[:wanted]
+            lower, higher = np.empty_like(low), np.empty_like(low)
+            paired = siblings(order, self._partners, lower, higher)
+            if paired > possible:
+                wanted = min(most, math.ceil(SHARE * paired))
+                return lower[:wanted], higher[:wanted]
+            if possible == 0:  # scores so alike that by rounding partners go round in circles
+                best = order[:1], self._partners[order[:1]]
+                return np.minimum(*best), np.maximum(*best)
         low = low[_largest(scores[:possible], min(most, math.ceil(SHARE * possible)))]
         return low, self._partners[low]
 

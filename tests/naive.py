@@ -79,8 +79,9 @@ def reweight(S, G, seed, least, most=1000):
     """Shares times gains; of the others the `most` of largest gain enter, if above one; small shares go."""
     result = np.zeros_like(S)
     for i, (shares, gain) in enumerate(zip(S, G, strict=True)):
-        bar = sorted([1.0, *gain[shares == 0], *[1.0] * most], reverse=True)[most - 1]
-        entering = np.where(gain >= bar, seed * np.clip(gain - 1, 0, 1), 0)
+        entering = np.zeros(len(gain))
+        for q in sorted(np.flatnonzero(shares == 0), key=lambda q: -gain[q])[:most]:
+            entering[q] = seed * np.clip(gain[q] - 1, 0, 1)
         row = np.where(shares > 0, shares * gain, entering)
         row[row <= least] = 0
         result[i] = row / row.sum() if row.any() else shares

@@ -84,3 +84,19 @@ def test_few_rows_are_looked_at_again(monkeypatch):
         alive.append(len(state.alive))
         state.round(2000)
     assert sum(looked[1:]) < 0.35 * sum(alive)
+
+
+def test_partners_in_a_circle_merge_all_the_same():
+    W = np.ones((3, 3)) - np.eye(3)
+    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    state._partners[:] = [1, 2, 0]  # as rounding may leave them where all scores are equal
+    assert state.round(3) == 1
+    assert len(state.alive) == 2
+
+
+def test_few_mutual_pairs_merge_where_no_siblings_are():
+    # on a path whose weights rise each wants the next, and only the last two want each other
+    W = np.diag(4.0 ** np.arange(300), 1)
+    W = (W + W.T) / 4.0**150
+    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    assert state.round(300) == 1

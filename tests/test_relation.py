@@ -324,6 +324,13 @@ def test_neighbours_are_put_near_each_other_once():
     np.testing.assert_array_equal(here.toarray(), there[near.places].toarray())
 
 
+def test_a_star_of_many_clusters_stays_sparse():
+    star = np.zeros((300, 300))
+    star[0, 1:] = star[1:, 0] = 1
+    found = factorized(Relation(), graph_of(star), 290).memberships
+    assert np.diff(found.indptr).max() <= 1 + 3 * sweeps_of_em.MOST * 4
+
+
 # Polishing
 
 

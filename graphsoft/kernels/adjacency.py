@@ -36,9 +36,9 @@ def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: 
         for edge in range(indptr[i], indptr[i + 1]):
             j = np.int64(indices[edge])
             low, high = (i, j) if i < j else (j, i)
-            pair = mixed(np.uint64(low) + np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(high)
+            pair = (np.uint64(low) << np.uint64(32)) ^ np.uint64(high)
             sign = np.uint64(np.int64(j > i) - np.int64(j < i))
-            total += sign * mixed(mixed(pair) ^ weights[edge])
+            total += sign * mixed(mixed(pair + np.uint64(0x9E3779B97F4A7C15)) ^ weights[edge])
     return total
 
 

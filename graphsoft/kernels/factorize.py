@@ -340,11 +340,9 @@ def lift_to_groups(
 
 
 @kernel
-def _entry_bar(gain: Array, largest: Array) -> float:
-    """Find the least gain with which a cluster enters: one, or the last of the `largest` above it."""
+def _entry_bar(gain: Array, largest: Array) -> tuple[float, int]:
+    """Find the least gain with which a cluster enters, above one, and how many with just that much may."""
     most = len(largest)
-    if len(gain) <= most:
-        return 1.0
     largest[:] = 1.0
     for value in gain:
         place = most - 1
@@ -353,7 +351,10 @@ def _entry_bar(gain: Array, largest: Array) -> float:
                 largest[place] = largest[place - 1]
                 place -= 1
             largest[place] = value
-    return float(largest[most - 1])
+    bar, equal = largest[most - 1], 0
+    for place in range(most):
+        equal += largest[place] == bar
+    return bar, equal
 
 
 @kernel
@@ -375,8 +376,8 @@ def reweight(
     The pointers of shares and of gains need not begin at 0.
 
     A cluster that a row does not hold enters with ``seed * min(gain - 1, 1)`` if its gain is above one and
-    one of the `most` largest of these, and a share below `least` is dropped. A row that would lose
-    everything stays as it is.
+    one of the `most` largest, of equal ones the first; and a share below `least` is dropped. A row that would
+    lose everything stays as it is.
     """
     filled = 0
     largest = np.empty(most)
@@ -385,13 +386,14 @@ def reweight(
         held = ptr[i + 1] - ptr[i]
         offset = gain_ptr[i]
         total = 0.0
-        bar = _entry_bar(gain[offset + held : gain_ptr[i + 1]], largest)
+        bar, equal = _entry_bar(gain[offset + held : gain_ptr[i + 1]], largest)
         for at in range(gain_ptr[i + 1] - offset):
             value = 0.0
             if at < held:
                 value = shares[ptr[i] + at] * gain[offset + at]
-            elif gain[offset + at] >= bar:
+            elif gain[offset + at] > bar or (gain[offset + at] == bar and equal > 0):
                 value = seed * min(gain[offset + at] - 1.0, 1.0)
+                equal -= gain[offset + at] == bar
             if value > least:
                 out_clusters[filled] = gain_clusters[offset + at]
                 out_shares[filled] = value

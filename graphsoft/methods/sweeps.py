@@ -54,8 +54,8 @@ Result = TypeVar("Result")
 
 # A cluster enters a node's support with at most this share; sweeps raise or drop it.
 SEED = 0.05
-# About so many clusters enter at once, those of largest gain: on a coarse scale of many clusters a node would
-# gain by a hundred. Over the benchmark sets more are worth no more.
+# At most so many clusters enter at once, those of largest gain: on a coarse scale of many clusters a node
+# would gain by a hundred. Over the benchmark sets more are worth no more.
 MOST = 16
 # Narrow sweeps multiply by about this power of the gains; near an optimum any below 2 converges. Over the
 # benchmark sets three sweeps reach a log-likelihood of -2.991 for each unit of weight; by the gains as they
@@ -167,7 +167,8 @@ def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
         return float(largest_outside(memberships.indptr[start : stop + 1], ptr, gain))
 
     gaps, log_likelihood = _everywhere(graph, memberships, largest)
-    return Fit(log_likelihood, max(gaps) - 1.0)
+    # weights may be so far apart that a gain is beyond float64
+    return Fit(log_likelihood, min(max(gaps) - 1.0, float(np.finfo(np.float64).max)))
 
 
 def widened(graph: Graph, memberships: sp.csr_array, least: float) -> tuple[sp.csr_array, float]:
