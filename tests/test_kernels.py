@@ -13,7 +13,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from strategies import factored_graphs, memberships, weight_matrices
 
 import graphsoft
-from graphsoft import adjacency, coarsening, merging, ordering
+from graphsoft import adjacency, coarsening, merging, ordering, walks
 from graphsoft import graph as graph_module
 from graphsoft.kernels import contraction, factorize, kernel, parts_of, products
 from graphsoft.methods import sweeps
@@ -281,6 +281,46 @@ def test_affected(data):
     assert looked[:found].tolist() == [i for i in still if i in changed or partners[i] in changed]
 
 
+def test_a_partner_of_the_first_group_is_affected():
+    alive, partners, changed = np.array([0, 1]), np.array([1, 0]), np.array([True, False])
+    left, looked = np.full(2, -7), np.full(2, -7)
+    assert contraction.affected(alive, np.arange(2), partners, changed, left, looked) == (2, 2)
+
+
+def best_of_all(A, d):
+    n = A.shape[0]
+    alone, longest = np.full(n, -1), int(np.diff(A.indptr).max())
+    partners, scores = np.full(n, -7), np.full(n, np.nan)
+    with np.errstate(over="ignore"):
+        contraction.best_of_groups(
+            *parts_of(A), np.arange(n), alone, d, longest, np.arange(n), 0, n, partners, scores
+        )
+    return partners, scores
+
+
+def test_neighbours_that_meet_in_the_table_are_all_looked_at():
+    rng, n, groups = np.random.default_rng(0), 100_000, 20
+    for _ in range(groups):
+        who, weights = np.sort(rng.choice(np.arange(1, n), 400, replace=False)), rng.random(400) + 0.1
+        ptr, d = np.full(n + 1, 400), rng.random(n) + 0.5
+        ptr[0] = 0
+        star = sp.csr_array((weights, who, ptr), shape=(n, n))
+        partners, scores = best_of_all(star, d)
+        assert partners[0] == who[np.argmax(weights / d[who])]
+        assert scores[0] == pytest.approx((weights / d[who]).max() / d[0], rel=1e-14)
+        assert (partners[1:] == -1).all()
+
+
+def test_of_equal_neighbours_it_is_the_lowest_in_any_order():
+    n = 12
+    A = sp.csr_array(1.0 - np.eye(n))
+    for k in range(n):
+        part = slice(A.indptr[k], A.indptr[k + 1])
+        A.indices[part] = A.indices[part][::-1].copy()
+    partners, _ = best_of_all(A, np.full(n, n - 1.0))
+    assert partners.tolist() == [1] + [0] * (n - 1)
+
+
 @given(weight_matrices(), st.data(), cuts)
 def test_contract(W, data, cut):
     n = len(W)
@@ -327,10 +367,11 @@ def test_at_most_so_many_clusters_enter(data, most):
     assert (((found > 0) & (S == 0)).sum(axis=1) <= most).all()
 
 
-@given(factored_graphs(clusters=8), st.floats(1.0, 3.0))
-def test_borders_and_the_largest_gain_outside(example, bar):
+@given(factored_graphs(clusters=8), st.data())
+def test_borders_and_the_largest_gain_outside(example, data):
     W, S = example
     gain, _ = run_gains(W, S, [])
+    bar = data.draw(st.sampled_from([1.0, 1.5, *gain.data]))
     outside = gain.toarray()[(S == 0) & touched(W, S)]
     ptr = np.append(0, np.cumsum((S > 0).sum(axis=1)))
     assert factorize.largest_outside(ptr, gain.indptr, gain.data) == max([1.0, *outside])
@@ -407,7 +448,7 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
     def wide(matrix):
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
-    for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps):
+    for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps, walks):
         monkeypatch.setattr(module, "parts_of", wide)
     monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
     monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))

@@ -331,6 +331,17 @@ def test_a_star_of_many_clusters_stays_sparse():
     assert np.diff(found.indptr).max() <= 1 + 3 * sweeps_of_em.MOST * 4
 
 
+def test_dense_shares_of_very_many_clusters_stay():
+    star = np.zeros((1300, 1300))
+    star[0, 1:] = star[1:, 0] = 1
+    few = factorized(Relation(support="dense", rounds=1, sweeps=0), graph_of(star), 1200).memberships
+    np.testing.assert_allclose(few.sum(axis=1), 1.0, rtol=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LEAST_DENSE", 0.5)
+        few = factorized(Relation(support="dense", rounds=1, sweeps=0), graph_of(star), 1200).memberships
+    np.testing.assert_allclose(few.sum(axis=1), 1.0, rtol=1e-12)
+
+
 # Polishing
 
 

@@ -101,7 +101,8 @@ class Clustering:
     trace : tuple of float
         What the method minimizes, as it fell; one entry or none for methods that do not show their steps. It
         does not rise, but for what relation factorization with adaptive support pays for small shares that it
-        drops and for edges whose ends share no cluster, and for rounding in scikit-learn's mixtures.
+        drops and for edges whose ends share no cluster, and for rounding in scikit-learn's mixtures. (Its
+        sweeps that go further than a step are not proven to lower it; none was found that does not.)
     status : str
         What happened, in words; it says so if more work would help.
     sweeps : int

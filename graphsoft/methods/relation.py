@@ -57,6 +57,8 @@ LEAST = 1e-3
 # more.
 LEAST_ON_SCALES = 1e-2
 LEAST_POLISHED = 3e-3
+# With dense support a share is dropped only in the end.
+LEAST_DENSE = 1e-4
 # Losses by their beta.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
 # A divergence is divided by its beta, and must stay within what float64 holds.
@@ -217,7 +219,7 @@ def polish_level(
     These are steps of expectation maximization for the upper level's memberships, ``memberships @ groups``,
     with `groups` held: a finest cluster's gain is that of its group. So the chain rule holds by construction,
     and the upper level's likelihood rises, but for what widening the support costs, and what edges cost whose
-    ends share no cluster. A node whose neighbours are all in its own group stays as it is.
+    ends share no cluster. A node that would gain by no other group stays as it is.
 
     Parameters
     ----------
@@ -349,7 +351,9 @@ def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: _Lo
     for _ in range(sweeps):
         log.count(_dense_sweep(graph, shares, spare))
         shares, spare = spare, shares
-    shares[shares < LEAST] = 0.0
+    small = shares < LEAST_DENSE
+    small[small.all(axis=1)] = False  # of very many clusters a node may hold a little each
+    shares[small] = 0.0
     return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
 
 
