@@ -110,10 +110,11 @@ class Merging:
 
         def piece(start: int, stop: int) -> None:
             longest = int(entries[start:stop].max())
-            best_of_groups(
-                *parts_of(given), unsigned(self.leaders), self._next, self._degrees, longest,
-                groups, start, stop, self._partners, self._scores,
-            )  # fmt: skip
+            with np.errstate(over="ignore"):  # NumPy minds that hashes wrap, where nothing is compiled
+                best_of_groups(
+                    *parts_of(given), unsigned(self.leaders), self._next, self._degrees, longest,
+                    groups, start, stop, self._partners, self._scores,
+                )  # fmt: skip
 
         for _ in map_pieces(piece, pieces_by_load(loads, LOAD)):
             pass
