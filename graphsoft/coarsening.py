@@ -42,7 +42,7 @@ SHARE_OF_MATCHING = 0.1
 # that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
 FEWER = 4
 # Pieces of a contraction: what is found in those under way takes memory beside the result.
-PARTS = 128
+PARTS = 512
 # A component lighter than this share of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 
@@ -183,12 +183,14 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
            [1., 0.]])
     """
     adjacency = graph.adjacency
-    members = np.argsort(group, kind="stable")
+    members = np.argsort(group, kind="stable").astype(adjacency.indices.dtype)
     member_ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
     group = unsigned(group.astype(adjacency.indices.dtype))
-    entries = np.concatenate(([0], np.cumsum(np.diff(adjacency.indptr)[members], dtype=np.int64)))
+    entries = np.zeros(len(members) + 1, dtype=np.int64)
+    np.cumsum(np.diff(adjacency.indptr)[members], out=entries[1:])
     loads = entries[member_ptr]  # stored entries below each group
+    del entries  # as long as the nodes are many
     counts = np.empty(groups, dtype=np.int64)
 
     def piece(start: int, stop: int) -> tuple[Array, Array]:
