@@ -26,6 +26,7 @@ __all__ = [
     "map_pieces",
     "one_thread",
     "pieces_by_load",
+    "pieces_with_columns",
     "row_blocks",
     "thread_count",
 ]
@@ -79,6 +80,19 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left")
     edges = np.unique(np.append(cuts, rows))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def pieces_with_columns(ptr: Array, columns: int) -> list[tuple[int, int]]:
+    """Cut the rows of CSR pointers into pieces for a loop that goes over so many columns at each entry.
+
+    A piece has 16 times `LOAD` entries by columns: such loops are wide instructions, many at once.
+
+    Examples
+    --------
+    >>> pieces_with_columns(np.array([0, 2, 4]), 10)
+    [(0, 2)]
+    """
+    return pieces_by_load(ptr, max(1, 16 * LOAD // max(1, columns)))
 
 
 def row_blocks(values: Any) -> list[tuple[int, int]]:

@@ -260,6 +260,7 @@ def test_pieces_do_not_change_bits(monkeypatch):
 
     whole = run()
     monkeypatch.setattr(losses, "LOAD", 40)
+    monkeypatch.setattr("graphsoft.parallel.LOAD", 40)
     assert run() == whole
 
 

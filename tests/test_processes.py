@@ -13,8 +13,8 @@ import pytest
 from shapes import bits, cloud
 
 import graphsoft
-from graphsoft import coarsening, merging
-from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF, relation
+from graphsoft import coarsening, merging, parallel
+from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF
 
 LONG = 300  # seconds that no step here comes near
 
@@ -24,7 +24,7 @@ def digest(n=600):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coarsening, "LOAD", 500)
         patch.setattr(merging, "LOAD", 500)
-        patch.setattr(relation, "LOAD", 500)
+        patch.setattr(parallel, "LOAD", 500)
         found = [bits(graphsoft.hierarchy(cloud(n), [40, 10, 3], polish=polish)) for polish in (True, False)]
     return hashlib.sha256(repr(found).encode()).hexdigest()
 

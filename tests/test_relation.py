@@ -10,6 +10,7 @@ from shapes import cloud_graph, connected, factorized, graph_of, ring_of_cliques
 from strategies import factored_graphs, graphs, memberships, small
 
 import graphsoft
+from graphsoft import parallel
 from graphsoft.coarsening import coarsen, contracted
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, Sample, method_named, relation
@@ -264,7 +265,7 @@ def test_pieces_do_not_change_bits():
 
     whole = run()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LOAD", 7)
+        patch.setattr(parallel, "LOAD", 7)
         patch.setattr(sweeps_of_em, "LOAD", 7)
         assert run() == whole
 

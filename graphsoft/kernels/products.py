@@ -49,10 +49,8 @@ def links(
     for q in range(start, stop):
         first = filled
         if filled + count > len(out):
-            longer, longer_sums = (
-                np.empty(2 * (filled + count), dtype=np.int32),
-                np.empty(2 * (filled + count)),
-            )
+            room = 2 * (filled + count)
+            longer, longer_sums = np.empty(room, dtype=np.int32), np.empty(room)
             longer[:filled], longer_sums[:filled] = out[:filled], sums[:filled]
             out, sums = longer, longer_sums
         for at in range(by_column[q], by_column[q + 1]):

@@ -41,7 +41,7 @@ from graphsoft.kernels.losses import stored_pairs, zero_pairs
 from graphsoft.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, ended
 from graphsoft.methods.products import gram, times
-from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load, pieces_with_columns
 
 __all__ = ["Look", "first_factor", "loss_of", "refined"]
 
@@ -159,7 +159,7 @@ def _stored(weights: sp.csr_array, factor: Array, beta: float) -> tuple[Array, A
             pull, push, divergence,
         )  # fmt: skip
 
-    for _ in map_pieces(piece, pieces_by_load(weights.indptr, max(1, 16 * LOAD // factor.shape[1]))):
+    for _ in map_pieces(piece, pieces_with_columns(weights.indptr, factor.shape[1])):
         pass
     return pull, push, float(divergence.sum())
 

@@ -12,7 +12,7 @@ from graphsoft.coarsening import grouped
 from graphsoft.graph import Graph
 from graphsoft.kernels import baum_eagon, parts_of
 from graphsoft.kernels.products import times_dense
-from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
+from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
 __all__ = ["STARTS", "gram", "start_shares", "times"]
 
@@ -39,7 +39,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     def piece(start: int, stop: int) -> None:
         times_dense(*parts_of(matrix), dense, start, stop, result)
 
-    for _ in map_pieces(piece, pieces_by_load(matrix.indptr, max(1, 16 * LOAD // max(1, dense.shape[1])))):
+    for _ in map_pieces(piece, pieces_with_columns(matrix.indptr, dense.shape[1])):
         pass
     return result
 

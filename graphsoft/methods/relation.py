@@ -38,7 +38,7 @@ from graphsoft.methods.sweeps import (
     with_shares,
 )
 from graphsoft.ordering import in_clumps
-from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.parallel import map_pieces, pieces_with_columns
 
 __all__ = [
     "Relation",
@@ -369,6 +369,6 @@ def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
             floor_of(graph), start, stop, stepped, likelihood[start:stop],
         )  # fmt: skip
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, 16 * LOAD // shares.shape[1]))):
+    for _ in map_pieces(piece, pieces_with_columns(adjacency.indptr, shares.shape[1])):
         pass
     return float(likelihood.sum()) + 2.0 * graph.degree_logs

@@ -21,7 +21,7 @@ from graphsoft.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Progress, Sample, ended
 from graphsoft.methods.relation import LEAST, Relation
 from graphsoft.methods.sweeps import SEED
-from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.parallel import map_pieces, pieces_with_columns
 
 __all__ = ["cluster_surviving"]
 
@@ -151,7 +151,7 @@ class _State:
                 TINY, start, stop, stepped, likelihood[start:stop],
             )  # fmt: skip
 
-        for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, max(1, 16 * LOAD // len(mass)))):
+        for _ in map_pieces(piece, pieces_with_columns(adjacency.indptr, len(mass))):
             pass
         self.shares = stepped
         return _entropy(graph) - float(likelihood.sum()) + penalty * float(np.log(paid).sum())
