@@ -27,7 +27,7 @@ WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
 SYMMETRIZE = ("union", "mutual", "average")
 
 HUGE = 2.0**1022  # two distances above it may not have a sum
-ELEMENTS_PER_BLOCK = 1 << 20  # temporaries have about this many numbers
+ELEMENTS_PER_BLOCK = 1 << 17  # temporaries have about this many numbers
 SMALLEST = (
     2.0**-52
 )  # an edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow

@@ -164,12 +164,12 @@ def walk(W, t):
     return W @ np.linalg.matrix_power(step, t - 1)
 
 
-def lazy_parents(W, group, least):
+def lazy_parents(W, group, stay, least):
     """p(parent | cluster): the group of a walk on W that stayed or stepped, without chances below `least`."""
     P = np.zeros_like(group)
     step = np.diag(inverse(W.sum(axis=1))) @ W
     for q in range(len(W)):
-        chance = 0.5 * group[q] + 0.5 * step[q] @ group
+        chance = stay * group[q] + (1 - stay) * step[q] @ group
         chance[chance < least] = 0
         P[q] = chance / chance.sum()
     return P
@@ -201,6 +201,18 @@ def polish_step(W, S, P, floor=0.0, over=1.0):
     """One step that raises the log-likelihood of S P by way of S."""
     grown = S * lifted_gains(further(gains(W, S @ P, floor), over), P)
     return np.array([new / new.sum() if new.any() else old for new, old in zip(grown, S, strict=True)])
+
+
+def held(stepped, S, P):
+    """Shares scaled so that each group has what it had in S; one that lost all its clusters has them again."""
+    result = np.zeros_like(S)
+    for i in range(len(S)):
+        for g in range(P.shape[1]):
+            inside = P[:, g] > 0
+            total = stepped[i, inside].sum()
+            kept = stepped[i, inside] * S[i, inside].sum() / total if total > 0 else S[i, inside]
+            result[i, inside] = kept
+    return result
 
 
 def further(gain, over):

@@ -15,7 +15,7 @@ from strategies import factored_graphs, memberships, weight_matrices
 import graphsoft
 from graphsoft import adjacency, coarsening, merging, ordering, walks
 from graphsoft import graph as graph_module
-from graphsoft.kernels import contraction, factorize, kernel, parts_of, products
+from graphsoft.kernels import contraction, factorize, groups, kernel, parts_of, products
 from graphsoft.methods import sweeps
 
 cuts = st.lists(st.integers(0, 12), max_size=4)
@@ -194,7 +194,7 @@ def test_lift_gains(example, data, cut):
     def run(cut):
         lifted = np.full(candidates.nnz, np.nan)
         for start, stop in pieces(len(W), cut):
-            factorize.lift_gains(
+            groups.lift_gains(
                 candidates.indptr, candidates.indices, upper.indptr, upper.indices, upper.data, *parent,
                 P.shape[1], start, stop, lifted,
             )  # fmt: skip
@@ -213,7 +213,7 @@ def test_lift_to_groups(example, count):
     candidates = run_gains(W, S, [])[0]
     upper = run_gains(W, S @ np.eye(count)[group], [])[0]
     out = np.zeros(len(W) + 1, np.int64), np.empty(candidates.nnz, np.int32), np.empty(candidates.nnz)
-    filled = factorize.lift_to_groups(
+    filled = groups.lift_to_groups(
         sparse(S)[0], candidates.indptr, candidates.indices, candidates.data, group, upper.indptr,
         upper.indices, upper.data, count, *out,
     )  # fmt: skip
@@ -386,19 +386,42 @@ def test_borders_and_the_largest_gain_outside(example, data):
         assert values[part].tolist() == gain[[i]].toarray()[0, clusters[part]].tolist()
 
 
+@st.composite
+def groupings(draw, clusters):
+    """Draw the group of each cluster, and how many groups there are."""
+    count = draw(st.integers(1, 4))
+    each = st.lists(st.integers(0, count - 1), min_size=clusters, max_size=clusters)
+    return np.array(draw(each)), count
+
+
 @given(factored_graphs(clusters=6), st.data(), cuts)
 def test_merge_clusters(example, data, cut):
     _, S = example
-    groups = data.draw(st.integers(1, 4))
-    each = st.lists(st.integers(0, groups - 1), min_size=S.shape[1], max_size=S.shape[1])
-    group, parts = np.array(data.draw(each)), []
+    group, count = data.draw(groupings(S.shape[1]))
+    parts = []
     for start, stop in pieces(len(S), cut):
         out = np.zeros(stop - start + 1, np.int64), np.empty(S.size, np.int32), np.empty(S.size)
-        filled = factorize.merge_clusters(*sparse(S), group, groups, start, stop, *out)
+        filled = groups.merge_clusters(*sparse(S), group, count, start, stop, *out)
         parts.append((out[0], out[1][:filled], out[2][:filled]))
-    found = rows(parts, groups)
-    np.testing.assert_allclose(found.toarray(), S @ naive.indicator(group, groups), rtol=1e-14)
-    assert found.nnz == (S @ naive.indicator(group, groups) > 0).sum()
+    found = rows(parts, count)
+    np.testing.assert_allclose(found.toarray(), S @ naive.indicator(group, count), rtol=1e-14)
+    assert found.nnz == (S @ naive.indicator(group, count) > 0).sum()
+
+
+@given(factored_graphs(clusters=6), st.data(), cuts)
+def test_hold_groups(example, data, cut):
+    _, S = example
+    group, count = data.draw(groupings(S.shape[1]))
+    stepped = data.draw(memberships(len(S), S.shape[1]))
+    parts = []
+    for start, stop in pieces(len(S), cut):
+        out = np.zeros(stop - start + 1, np.int64), np.empty(2 * S.size, np.int32), np.empty(2 * S.size)
+        filled = groups.hold_groups(*sparse(stepped), *sparse(S), group, count, start, stop, *out)
+        parts.append((out[0], out[1][:filled], out[2][:filled]))
+    found = rows(parts, S.shape[1])
+    expected = naive.held(stepped, S, naive.indicator(group, count))
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
+    assert found.nnz == (expected > 0).sum()
 
 
 @given(factored_graphs(clusters=6), cuts)

@@ -15,7 +15,7 @@ from graphsoft.coarsening import coarsen, contracted
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation, Sample, method_named, relation
 from graphsoft.methods import sweeps as sweeps_of_em
-from graphsoft.methods.relation import grouped_beside_strays, polish_level
+from graphsoft.methods.relation import grouped_beside_strays, polish_level, refine_in_groups
 from graphsoft.methods.sweeps import UNEXPLAINED, assess
 from graphsoft.ordering import in_clumps
 
@@ -429,6 +429,45 @@ def test_polishing_tells_its_progress():
     S = factorized(Relation(), graph, 4).memberships
     polish_level(graph, S, sp.csr_array(np.ones((4, 1))), 1, 4, progress=lambda *step: seen.append(step))
     assert seen == [("polishing", done, 5) for done in range(1, 6)]
+
+
+@given(factored_graphs(clusters=4, weights=small), st.integers(1, 3), st.integers(0, 3), st.booleans())
+def test_refining_in_groups_equals_the_slow_steps(example, count, sweeps, blur):
+    W, S = example
+    S, P = blurred(S) if blur else S, groups_of(S.shape[1], count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "LEAST", 0.0)
+        found, before = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), sweeps)
+    expected = S
+    for over, seed in [(1.0, sweeps_of_em.SEED)] + sweeps * [(sweeps_of_em.OVER, 0.0)]:
+        gain = naive.further(naive.gains(W, expected, floor_of(W)), over)
+        stepped = naive.reweight(expected, gain, seed, 0.0)
+        if seed == 0.0:  # narrow sweeps pass over nodes of one cluster
+            stepped[(expected > 0).sum(axis=1) == 1] = expected[(expected > 0).sum(axis=1) == 1]
+        expected = naive.held(stepped, expected, P)
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-7)
+    worth = naive.log_likelihood(W, S, floor_of(W))
+    assert before == pytest.approx(worth, rel=1e-9, abs=1e-9 * (1 + W.sum()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_refining_in_groups_raises_the_finest_likelihood_and_leaves_the_upper_one(seed):
+    graph = graph_of(cloud_graph(60, seed))
+    S = factorized(Relation(), graph, 9).memberships
+    P = sp.csr_array(groups_of(9, 3))
+    S, _ = polish_level(graph, S, P)
+    refined, before = refine_in_groups(graph, S, P)
+    np.testing.assert_allclose((refined @ P).toarray(), (S @ P).toarray(), rtol=1e-12)
+    assert before == pytest.approx(assess(graph, S).log_likelihood, rel=1e-12)
+    assert assess(graph, refined).log_likelihood > before
+
+
+def test_refining_tells_its_progress():
+    seen = []
+    graph = graph_of(ring_of_cliques())
+    S = factorized(Relation(), graph, 4).memberships
+    refine_in_groups(graph, S, sp.csr_array(np.ones((4, 1))), 2, progress=lambda *step: seen.append(step))
+    assert seen == [("refining", done, 3) for done in range(1, 4)]
 
 
 # Settings

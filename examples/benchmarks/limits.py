@@ -470,7 +470,7 @@ def main():
         print("making the graph ...", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "graph.npz"
-            make_graph(100_000 if options.quick else options.nodes, NEIGHBORS, file)
+            make_graph("grouped", 100_000 if options.quick else options.nodes, NEIGHBORS, file)
             W, _ = load(file)
     loops, coarsening = measure_engine(W)
     # other work may have slowed the machine the first time, or this

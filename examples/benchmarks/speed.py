@@ -1,16 +1,19 @@
 """Time graphsoft and the tools a user could take instead, on the same data, and print the ratios.
 
-    python examples/benchmarks/speed.py [--quick] [--sections small,large,soft,linear,startup] [--output DIR]
+    python examples/benchmarks/speed.py [--quick] [--sections S,S] [--output DIR]
 
-All data are points in 8 dimensions around centres. Sections:
+All data are points in 8 dimensions around centres. Sections (``small,large,many,soft,linear,startup``):
 
 ``small``, ``large``
     Neighbour graphs of 70,000 nodes and a million stored entries, of a million nodes and 20 million; 100
     centres, of which each ten are near each other. Every tool gets a SciPy CSR matrix and is timed from
     there: whatever it builds for itself counts. graphsoft finds soft memberships on levels of 100, 20 and 10
     clusters; Leiden finds one flat partition of its own size, or is searched until it has 10 clusters; Paris
-    finds its dendrogram; spectral clustering 100 clusters. The last rows are graphsoft with two levels and
-    with four, from 10,000 clusters: time is to depend little on how many there are.
+    finds its dendrogram; spectral clustering 100 clusters.
+``many``
+    graphsoft with two levels from 100 clusters and with four from 10,000: time is to depend little on how
+    many there are. On the graph of ``large``, where the 10,000 are cut out of 100 round clouds and nearly
+    every point is in several, and on one of a million points around 10,000 centres, ten by ten by ten by ten.
 ``soft``
     20,000 points around 200 centres. hdbscan, from points to membership vectors, and the vectors alone once
     it is fitted; graphsoft from points, and from its neighbour graph. Ratios are to graphsoft's row of the
@@ -26,8 +29,8 @@ Short ones run three times, and the shortest counts. Memory is what the first ru
 its input. A tool that takes longer than ``--limit`` is stopped. NMI is with the planted groups or centres.
 Machines are noisy: compare the figures of one run only.
 
-``--quick`` takes ``small`` without spectral clustering and the 10,000 clusters, ``soft`` without the vectors
-alone, ``linear`` to 300,000 nodes, and one row of ``startup``.
+``--quick`` takes ``small`` without spectral clustering, ``soft`` without the vectors alone, ``linear`` to
+300,000 nodes, and one row of ``startup``.
 """
 
 import argparse
@@ -46,6 +49,8 @@ LEVELS = [100, 20, 10]
 GROUPS, CENTRES, DIMENSIONS = 10, 100, 8
 # nodes, and neighbours that give about the stored entries wanted
 GRAPHS = {"small": (70_000, 11), "large": (1_000_000, 15)}
+NESTED = (12.0, 6.0, 3.0, 1.5)  # how far apart the centres of ``many`` are, within each ten
+FEW_LEVELS, MANY_LEVELS = [100, 10], [10_000, 1_000, 100, 10]
 LINEAR, LINEAR_QUICK, LINEAR_NEIGHBORS = (100_000, 1_000_000, 3_000_000), (100_000, 300_000), 15
 SOFT, WARM = (20_000, 200), (2_000, 20)  # points and centres
 LEAST_CLUSTER = 25  # with centres so far apart, hdbscan then finds about as many clusters
@@ -62,7 +67,8 @@ WANTED = {
 }
 WANTED_MEMORY = 20.0
 WANTED_GROWTH = 1.3
-SLOW = ("spectral, 100", "graphsoft [10000, 1000, 100, 10]", "hdbscan, vectors alone")  # left out by --quick
+WANTED_MANY = 1.5
+SLOW = ("spectral, 100", "hdbscan, vectors alone")  # left out by --quick
 
 
 def grouped_points(count):
@@ -76,6 +82,19 @@ def grouped_points(count):
     return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre // (CENTRES // GROUPS)
 
 
+def nested_points(count):
+    """Draw points around 10,000 centres, ten by ten by ten by ten; and the first ten that each is of."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    centres = np.zeros((1, DIMENSIONS))
+    for apart in NESTED:
+        centres = np.repeat(centres, 10, axis=0)
+        centres += apart * rng.normal(size=centres.shape)
+    centre = rng.integers(len(centres), size=count)
+    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre // (len(centres) // GROUPS)
+
+
 def single_points(count, clusters):
     """Draw points around centres far apart; and the centre of each."""
     import numpy as np
@@ -86,14 +105,17 @@ def single_points(count, clusters):
     return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre
 
 
-def make_graph(nodes, neighbors, file):
+POINTS = {"grouped": grouped_points, "nested": nested_points}
+
+
+def make_graph(points, nodes, neighbors, file):
     """Write a neighbour graph, and for every point the group that its centre is one of."""
     import numpy as np
 
     from graphsoft import knn_graph
 
-    points, planted = grouped_points(nodes)
-    W = knn_graph(points, neighbors, rng=0).adjacency
+    features, planted = POINTS[points](nodes)
+    W = knn_graph(features, neighbors, rng=0).adjacency
     np.savez(file, data=W.data, indices=W.indices, indptr=W.indptr, planted=planted)
 
 
@@ -175,9 +197,8 @@ ON_GRAPHS = {
     "Leiden searched to 10": leiden_to_k,
     "Paris": paris,
     "spectral, 100": spectral,
-    "graphsoft [100, 10]": ours([100, 10]),
-    "graphsoft [10000, 1000, 100, 10]": ours([10_000, 1_000, 100, 10]),
 }
+MANY = {f"graphsoft {levels}": ours(levels) for levels in (FEW_LEVELS, MANY_LEVELS)}
 
 
 def as_given(points, clusters):
@@ -275,8 +296,9 @@ def run_on_graph(tool, file):
     from graphsoft import as_graph, patterns
 
     W, planted = load(file)
-    ON_GRAPHS[tool](type(W)(as_graph(patterns.block_graph(0, blocks=10, size=40)).adjacency.copy()))
-    row = clocked(ON_GRAPHS[tool], W, planted)
+    work = (ON_GRAPHS | MANY)[tool]
+    work(type(W)(as_graph(patterns.block_graph(0, blocks=10, size=40)).adjacency.copy()))
+    row = clocked(work, W, planted)
     size = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
     return row | {"graph": size, "nodes": W.shape[0], "entries": W.nnz}
 
@@ -297,11 +319,12 @@ def run(where, tool, file):
     print(json.dumps(run_on_graph(tool, file) if where == "graph" else run_on_points(tool)))
 
 
-def on_graph(nodes, neighbors, tool, limit, folder):
+def on_graph(nodes, neighbors, tool, limit, folder, points="grouped"):
     """Run one tool on a neighbour graph, which is made if it is not in the folder yet."""
-    file = folder / f"{nodes}-{neighbors}.npz"
+    file = folder / f"{points}-{nodes}-{neighbors}.npz"
     if not file.exists():
-        failed = in_process(__file__, None, "--make", file, "--nodes", nodes, "--neighbors", neighbors)
+        size = "--points", points, "--nodes", nodes, "--neighbors", neighbors
+        failed = in_process(__file__, None, "--make", file, *size)
         if failed:
             return failed
     return in_process(__file__, limit, "--run", "graph", "--tool", tool, "--file", file)
@@ -348,6 +371,25 @@ def compare_on_points(tools, limit):
         print(f"{tool:34}{row['seconds']:9.2f}{ratios[0]}{goals[0]}{row['extra'] / 1e6:8.1f}", end="")
         print(f"{ratios[1]}{goals[1]}{row['nmi']:7.3f}{row['clusters']:10}", flush=True)
     return rows
+
+
+def compare_many(limit, folder):
+    """Print for both graphs how many times longer four levels from 10,000 clusters take than two from 100."""
+    print(f"\n## many: {GRAPHS['large'][0]:,} nodes, levels from 100 and from 10,000 clusters\n")
+    print(f"{'':34}{'centres':>9}{'seconds':>9}{'ratio':>7}{'wanted':>8}{'memory':>8}{'NMI':>7}")
+    for points, centres in (("grouped", CENTRES), ("nested", 10 ** len(NESTED))):
+        base = None
+        for tool in MANY:
+            row = on_graph(*GRAPHS["large"], tool, limit, folder, points)
+            if isinstance(row, str):
+                print(f"{tool:34}{row}", flush=True)
+                continue
+            ratio = f"{row['seconds'] / base:7.2f}{WANTED_MANY:8.1f}" if base else " " * 15
+            base = base or row["seconds"]
+            used = row["extra"] / row["graph"]
+            print(
+                f"{tool:34}{centres:9,}{row['seconds']:9.2f}{ratio}{used:8.2f}{row['nmi']:7.3f}", flush=True
+            )
 
 
 def grow(sizes, limit, folder):
@@ -423,7 +465,7 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    sections = [*GRAPHS, "soft", "linear", "startup"]
+    sections = [*GRAPHS, "many", "soft", "linear", "startup"]
     parser.add_argument("--quick", action="store_true", help="what takes under two minutes")
     parser.add_argument("--sections", default="", help=f"comma-separated, of {','.join(sections)}")
     parser.add_argument("--tools", default="", help="separated by semicolons; else all")
@@ -431,6 +473,7 @@ def arguments():
     parser.add_argument("--output", type=Path, default=Path("out"), help="where the picture goes")
     # what the processes that this one starts are asked for
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--points", choices=POINTS, help=argparse.SUPPRESS)
     parser.add_argument("--nodes", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--neighbors", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--run", choices=["graph", "points"], help=argparse.SUPPRESS)
@@ -438,7 +481,8 @@ def arguments():
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     wanted = [name for name in options.sections.split(",") if name]
-    options.sections = wanted or [name for name in sections if not (options.quick and name == "large")]
+    slow = ("large", "many") if options.quick else ()
+    options.sections = wanted or [name for name in sections if name not in slow]
     if unknown := set(options.sections) - set(sections):
         parser.error(f"no section is called {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
     if not STATUS.exists():
@@ -449,7 +493,7 @@ def arguments():
 def main():
     options = arguments()
     if options.make:
-        return make_graph(options.nodes, options.neighbors, options.make)
+        return make_graph(options.points, options.nodes, options.neighbors, options.make)
     if options.run:
         return run(options.run, options.tool, options.file)
     options.output.mkdir(parents=True, exist_ok=True)
@@ -464,6 +508,8 @@ def main():
                 startup.measure(*((1, ["points"]) if options.quick else (3,)))
             elif section == "linear":
                 tables[section] = grow(LINEAR_QUICK if options.quick else LINEAR, options.limit, Path(folder))
+            elif section == "many":
+                compare_many(options.limit, Path(folder))
             elif section == "soft":
                 tables[section] = compare_on_points(point_tools, options.limit)
             else:

@@ -25,9 +25,6 @@ __all__ = [
     "dense_sweep",
     "gains",
     "largest_outside",
-    "lift_gains",
-    "lift_to_groups",
-    "merge_clusters",
     "reweight",
     "sweep",
 ]
@@ -172,36 +169,6 @@ def at_borders(
 
 
 @kernel
-def merge_clusters(
-    ptr: Array,
-    clusters: Array,
-    shares: Array,
-    group: Array,
-    groups: int,
-    start: int,
-    stop: int,
-    out_ptr: Array,
-    out_groups: Array,
-    out_shares: Array,
-) -> int:
-    """Sum up the shares of the rows `start:stop` by the groups of their clusters; returns how many."""
-    place = np.full(groups, -1, dtype=np.int64)
-    filled = 0
-    for i in range(start, stop):
-        first = filled
-        for at in range(ptr[i], ptr[i + 1]):
-            to = group[clusters[at]]
-            if place[to] < first:
-                place[to] = filled
-                out_groups[filled], out_shares[filled] = to, shares[at]
-                filled += 1
-            else:
-                out_shares[place[to]] += shares[at]
-        out_ptr[i - start + 1] = filled
-    return filled
-
-
-@kernel
 def sweep(
     indptr: Array,
     indices: Array,
@@ -259,84 +226,6 @@ def sweep(
             own[cluster] = 0.0
         for at in range(ptr[i], ptr[i + 1]):
             out_shares[at] = out_shares[at] / total if total > 0.0 else shares[at]
-
-
-@kernel
-def lift_gains(
-    ptr: Array,
-    clusters: Array,
-    upper_ptr: Array,
-    upper_clusters: Array,
-    upper_gain: Array,
-    parent_ptr: Array,
-    parents: Array,
-    parent_shares: Array,
-    upper_count: int,
-    start: int,
-    stop: int,
-    out_gain: Array,
-) -> None:
-    """Give each cluster of the rows `start:stop` the mean gain of its parents, ``P g_upper``."""
-    above = np.zeros(upper_count)
-    for i in range(start, stop):
-        for at in range(upper_ptr[i], upper_ptr[i + 1]):
-            above[upper_clusters[at]] = upper_gain[at]
-        for at in range(ptr[i], ptr[i + 1]):
-            mean = 0.0
-            for up in range(parent_ptr[clusters[at]], parent_ptr[clusters[at] + 1]):
-                mean += parent_shares[up] * above[parents[up]]
-            out_gain[at] = mean
-        for at in range(upper_ptr[i], upper_ptr[i + 1]):
-            above[upper_clusters[at]] = 0.0
-
-
-@kernel
-def lift_to_groups(
-    held: Array,
-    ptr: Array,
-    clusters: Array,
-    gain: Array,
-    group: Array,
-    upper_ptr: Array,
-    upper_clusters: Array,
-    upper_gain: Array,
-    upper_count: int,
-    out_ptr: Array,
-    out_clusters: Array,
-    out_gain: Array,
-) -> int:
-    """Give each cluster of all rows the gain of its group, and leave out those of no use.
-
-    The first ``held[i + 1] - held[i]`` clusters of a row are its own and stay. Of any other group whose gain
-    is above one, the cluster of largest gain comes in. Returns how many were written.
-    """
-    above = np.zeros(upper_count)
-    best = np.full(upper_count, -1, dtype=np.int64)
-    filled = 0
-    for i in range(len(ptr) - 1):
-        for at in range(upper_ptr[i], upper_ptr[i + 1]):
-            above[upper_clusters[at]] = upper_gain[at]
-        begin = ptr[i] + held[i + 1] - held[i]
-        for at in range(ptr[i], begin):
-            best[group[clusters[at]]] = at
-            out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
-            filled += 1
-        for at in range(begin, ptr[i + 1]):
-            now = best[group[clusters[at]]]
-            if above[group[clusters[at]]] <= 1.0 or (now >= 0 and now < begin):
-                continue  # its group is of no use here, or has a cluster here already
-            if now < 0 or gain[at] > gain[now] or (gain[at] == gain[now] and clusters[at] < clusters[now]):
-                best[group[clusters[at]]] = at
-        for at in range(begin, ptr[i + 1]):
-            if best[group[clusters[at]]] == at:
-                out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
-                filled += 1
-        for at in range(ptr[i], ptr[i + 1]):
-            best[group[clusters[at]]] = -1
-        for at in range(upper_ptr[i], upper_ptr[i + 1]):
-            above[upper_clusters[at]] = 0.0
-        out_ptr[i + 1] = filled
-    return filled
 
 
 @kernel

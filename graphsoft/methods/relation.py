@@ -28,6 +28,7 @@ from graphsoft.methods.sweeps import (
     floor_of,
     gains_at_borders,
     gains_of,
+    held_in_groups,
     lifted,
     merged_clusters,
     regrouped,
@@ -45,6 +46,7 @@ __all__ = [
     "by_likelihood",
     "grouped_beside_strays",
     "polish_level",
+    "refine_in_groups",
     "refit_rows",
 ]
 
@@ -59,6 +61,8 @@ LEAST_ON_SCALES = 1e-2
 LEAST_POLISHED = 3e-3
 # With dense support a share is dropped only in the end.
 LEAST_DENSE = 1e-4
+# A scale with fewer nodes for each cluster is passed over.
+LEAST_NODES = 2
 # Losses by their beta.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
 # A divergence is divided by its beta, and must stay within what float64 holds.
@@ -83,7 +87,9 @@ class Relation:
         ``adaptive`` keeps for every node the clusters it may belong to, in time and memory that do not depend
         on m; ``dense`` keeps all m, the reference for small m.
     rounds : int
-        Times the support is widened, on the graph itself and in polishing; on the coarser scales once.
+        Times the support is widened on the graph itself; on the coarser scales once. Where levels are
+        polished, the last time for the finest one comes when all are found; the top one is polished as many
+        times, those in between once.
     sweeps : int
         Sweeps after each widening; with dense support a round has ``2 * (sweeps + 1)`` in all.
     max_sweeps : int
@@ -158,14 +164,15 @@ class Relation:
         scales = coarsen(graph, count, log.progress, np.float32)
         # neighbouring clusters get neighbouring numbers, for what is read together to lie together
         memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
-        log.planned += self._in_a_round * (max(len(scales) - 1, 0) + self.rounds)
+        worked = sum(len(scale.graph) >= LEAST_NODES * count for scale in scales)
+        log.planned += self._in_a_round * (worked + self.rounds)
         while scales:
             memberships = memberships[scales.pop().group]
-            if scales:
-                memberships = self._fit(scales[-1].graph, memberships, log, 1, LEAST_ON_SCALES)
-            else:
+            if not scales:
                 log.trace.clear()  # what is reported is the graph itself
                 memberships = self._fit(graph, memberships, log, self.rounds, LEAST)
+            elif len(scales[-1].graph) >= LEAST_NODES * count:
+                memberships = self._fit(scales[-1].graph, memberships, log, 1, LEAST_ON_SCALES)
         return memberships
 
     def _fit(
@@ -254,6 +261,46 @@ def polish_level(
         found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
         memberships = _replaced(memberships, (moved, found))
     return memberships, tuple(log.trace)
+
+
+def refine_in_groups(
+    graph: Graph,
+    memberships: sp.csr_array,
+    groups: sp.csr_array,
+    sweeps: int = 3,
+    progress: Progress | None = None,
+) -> tuple[sp.csr_array, float]:
+    """Refine the finest memberships for their own likelihood, while every node's share of each group is held.
+
+    To polish the levels above costs the finest one: the clusters that a node holds move as one group, and
+    its neighbours may be left in other clusters of that group. A wide sweep and narrow ones make good for it,
+    and the levels above stay as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        The points.
+    memberships : csr_array of shape (n, m_0)
+    groups : csr_array of shape (m_0, m)
+        The group of each finest cluster: one entry of 1 a row.
+    sweeps : int
+        Narrow sweeps after the wide one.
+    progress : callable, optional
+
+    Returns
+    -------
+    csr_array of shape (n, m_0)
+    float
+        The finest level's log-likelihood before.
+    """
+    log = _Log("refining", sweeps + 1, progress)
+    wider, log_likelihood = widened(graph, memberships, LEAST)
+    memberships = held_in_groups(wider, memberships, groups)
+    log.count()
+    for _ in range(sweeps):
+        shares = swept(graph, memberships, 1, LEAST, log.count)
+        memberships = held_in_groups(with_shares(memberships, shares), memberships, groups)
+    return memberships, log_likelihood
 
 
 def _lifted(
