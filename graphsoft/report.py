@@ -25,7 +25,7 @@ class LevelReport:
     trace : tuple of float
         Log-likelihood each time that the support was widened, on the graph that the level was fitted to; for
         a polished level that is the points' graph, with every cluster still whole in one group. The last
-        value of the finest one is from when the levels above had been polished, which costs it some. For methods
+        value of the finest one is from when the levels above were polished, which costs it some. For methods
         other than relation factorization what they minimize, see `Clustering.trace`. What is known of pairs
         has been put into that graph; the two figures below are of the graph as it was given.
     log_likelihood : float

@@ -204,7 +204,7 @@ def polish_step(W, S, P, floor=0.0, over=1.0):
 
 
 def held(stepped, S, P):
-    """Shares scaled so that each group has what it had in S; one that lost all its clusters has them again."""
+    """Shares scaled so that groups have what they had in S; one that lost all its clusters has them again."""
     result = np.zeros_like(S)
     for i in range(len(S)):
         for g in range(P.shape[1]):
