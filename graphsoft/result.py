@@ -173,8 +173,8 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> print(h.bridges("1-0", "1-1", count=2))
         point      1-0   1-1
-        Valjean   0.07  0.88
-        Napoleon  0.94  0.06
+        Valjean   0.07  0.90
+        Napoleon  0.96  0.04
         """
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
@@ -205,7 +205,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> table = h.describe()
         >>> table[0].size, round(table[0].conductance, 2), table[0].exemplars[0]
-        (10, 0.31, 'Myriel')
+        (10, 0.27, 'Myriel')
         """
         level = self._level(level)
         memberships = self.levels[level].memberships
@@ -286,7 +286,7 @@ class Hierarchy(Sequence[Level]):
         >>> found.adjusted_rand.round(2).tolist()
         [[0.45], [0.88]]
         >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
-        [('1-0', 'Mr. Hi', 0.84), ('1-1', 'Officer', 0.85)]
+        [('1-0', 'Mr. Hi', 0.86), ('1-1', 'Officer', 0.87)]
         """
         mine = Side.of_levels([level.memberships for level in self], self.nodes)
         if isinstance(other, Hierarchy):
