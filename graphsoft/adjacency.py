@@ -15,13 +15,35 @@ from graphsoft.kernels.adjacency import mirror_sum
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 from graphsoft.sparse_input import canonical, narrow
 
-__all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "weight_matrix"]
+__all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "taken", "weight_matrix"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
 BLOCK = 1 << 20  # entries
 MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
+
+
+def taken(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
+    """Keep only these rows and columns, which rise; ``matrix[rows][:, rows]`` would make two copies.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> taken(sp.csr_array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array([0, 2])).toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    kept = matrix[rows]
+    place = np.full(matrix.shape[1], -1, dtype=kept.indices.dtype)
+    place[rows] = np.arange(len(rows), dtype=place.dtype)
+    data, columns, indptr = kept.data, place[kept.indices], kept.indptr
+    del kept
+    inside = columns >= 0
+    if not inside.all():
+        before = np.concatenate(([0], np.cumsum(inside)))
+        data, columns, indptr = data[inside], columns[inside], before[indptr].astype(indptr.dtype)
+    return sp.csr_array((data, columns, indptr), shape=(len(rows), len(rows)))
 
 
 def weight_matrix(

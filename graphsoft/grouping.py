@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.adjacency import taken
 from graphsoft.coarsening import contracted, inverse_or_zero, merge_round, strays
 from graphsoft.graph import Graph
 from graphsoft.memberships import one_cluster_each
@@ -103,7 +104,7 @@ def grouped_within(
     """
     inside = np.flatnonzero(~strays(graph, count))
     rest = _Groups.of(
-        _part(graph, inside), limits.side if limits.side is None else _taken(limits.side, inside)
+        _part(graph, inside), limits.side if limits.side is None else taken(limits.side, inside)
     )
     rest = _contract(rest, count, limits.most, progress)
     group = np.full(len(graph), NO_GROUP, dtype=np.int64)
@@ -261,11 +262,7 @@ def _row(matrix: sp.csr_array, node: int) -> Array:
 def _part(graph: Graph, inside: Array) -> Graph:
     if len(inside) == len(graph):
         return graph
-    return Graph(_taken(graph.adjacency, inside), range(len(inside)))
-
-
-def _taken(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
-    return matrix[rows][:, rows]
+    return Graph(taken(graph.adjacency, inside), range(len(inside)))
 
 
 def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import weight_matrices
 
+from graphsoft.adjacency import taken
 from graphsoft.kernels import adjacency
 
 
@@ -18,6 +19,15 @@ def test_row_sums(W, data):
     for start, stop in ((0, cut), (cut, len(W))):
         adjacency.row_sums(given_rows.indptr, given_rows.data, start, stop, sums)
     np.testing.assert_allclose(sums, W.sum(axis=1), rtol=1e-14)
+
+
+@given(weight_matrices(), st.data())
+def test_taken(W, data):
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(W) - 1)))), dtype=np.int64)
+    found = taken(sp.csr_array(W), rows)
+    assert found.toarray().tolist() == W[np.ix_(rows, rows)].tolist()
+    assert found.nnz == np.count_nonzero(W[np.ix_(rows, rows)])
+    assert found.has_canonical_format
 
 
 def mirror_sum(W, cut):

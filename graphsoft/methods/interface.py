@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.adjacency import taken
 from graphsoft.errors import InputError
 from graphsoft.graph import Features, Graph
 from graphsoft.memberships import entropies, likeliest
@@ -83,9 +84,9 @@ class Sample:
         """Keep only these points."""
         graph, features, side = self.given_graph, self.given_features, self.side
         return Sample(
-            graph if graph is None else Graph(graph.adjacency[rows][:, rows], range(len(rows))),
+            graph if graph is None else Graph(taken(graph.adjacency, rows), range(len(rows))),
             features if features is None else replace(features, values=features.values[rows]),
-            side if side is None else side[rows][:, rows],
+            side if side is None else taken(side, rows),
             self.ordered,
         )
 
