@@ -321,7 +321,7 @@ def _climb_polished(
         done = rounds * (method.sweeps + 1)
         status = f"grouped and polished by {done} sweeps"
         runs.append(_Run(status, done, trace, time.perf_counter() - began))
-    if groups and methods[0].rounds > 0:
+    if groups and methods[0].rounds > 1:
         began = time.perf_counter()
         sweeps = methods[0].sweeps
         memberships, before = refine_in_groups(graph, memberships, groups[0], sweeps, progress)

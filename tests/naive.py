@@ -204,14 +204,13 @@ def polish_step(W, S, P, floor=0.0, over=1.0):
 
 
 def held(stepped, S, P):
-    """Shares scaled so that groups have what they had in S; one that lost all its clusters has them again."""
+    """Shares scaled so that groups have what they had in S; one that lost all it had then has that again."""
     result = np.zeros_like(S)
     for i in range(len(S)):
         for g in range(P.shape[1]):
             inside = P[:, g] > 0
-            total = stepped[i, inside].sum()
-            kept = stepped[i, inside] * S[i, inside].sum() / total if total > 0 else S[i, inside]
-            result[i, inside] = kept
+            total, lost = stepped[i, inside].sum(), not (stepped[i, inside] * S[i, inside]).any()
+            result[i, inside] = S[i, inside] if lost else stepped[i, inside] * S[i, inside].sum() / total
     return result
 
 

@@ -462,6 +462,27 @@ def test_refining_in_groups_raises_the_finest_likelihood_and_leaves_the_upper_on
     assert assess(graph, refined).log_likelihood > before
 
 
+def test_refining_does_not_give_a_group_to_a_cluster_that_only_came_in():
+    W = np.diag([32, 1 / 32, 1], 1)
+    graph = graph_of(W + W.T)
+    S, P = sp.csr_array(np.eye(4)[:, [0, 1, 3]] + np.eye(4)[:, [1, 0, 2]]), groups_of(3, 2)
+    S = sp.csr_array(S.toarray() / S.toarray().sum(axis=1, keepdims=True))
+    refined, before = refine_in_groups(graph, S, sp.csr_array(P))
+    assert assess(graph, refined).log_likelihood >= before
+    h = graphsoft.hierarchy(graph, [3, 2, 1])
+    assert h[0].mass.min() > 1.0  # none is empty
+
+
+@pytest.mark.parametrize(("rounds", "steps"), [(0, 0), (1, 1), (2, 2), (3, 3)])
+def test_the_finest_level_has_its_rounds_whether_or_not_levels_follow(rounds, steps):
+    graph = graph_of(cloud_graph(60, 0))
+    alone = graphsoft.hierarchy(graph, [9], method=Relation(rounds=rounds))
+    below = graphsoft.hierarchy(graph, [9, 3], method=Relation(rounds=rounds))
+    for h in (alone, below):
+        assert len(h.report.levels[0].trace) == steps
+    assert alone.report.levels[0].sweeps == below.report.levels[0].sweeps
+
+
 def test_refining_tells_its_progress():
     seen = []
     graph = graph_of(ring_of_cliques())

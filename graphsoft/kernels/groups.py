@@ -64,30 +64,37 @@ def hold_groups(
 ) -> int:
     """Scale the shares of the rows `start:stop` so that each group has what it had before.
 
-    Clusters of groups that a row did not hold are left out; a group that has lost all its clusters gets those
-    back that it had. Returns how many shares there are, none of them 0.
+    Clusters of groups that a row did not hold are left out; a group that has lost all the clusters it had
+    gets these back, for what came in beside them was to have a small share. Returns how many shares there
+    are, none of them 0.
     """
     had, has = np.zeros(groups), np.zeros(groups)
+    old, lost = np.zeros(len(group), dtype=np.bool_), np.ones(groups, dtype=np.bool_)
     filled = 0
     for i in range(start, stop):
         for at in range(before_ptr[i], before_ptr[i + 1]):
             had[group[before_clusters[at]]] += before_shares[at]
+            old[before_clusters[at]] = True
         for at in range(ptr[i], ptr[i + 1]):
             has[group[clusters[at]]] += shares[at]
+            if old[clusters[at]] and shares[at] > 0.0:
+                lost[group[clusters[at]]] = False
         for at in range(ptr[i], ptr[i + 1]):
             of = group[clusters[at]]
-            share = shares[at] * (had[of] / has[of]) if has[of] > 0.0 else 0.0
+            share = shares[at] * (had[of] / has[of]) if not lost[of] else 0.0
             if share > 0.0:
                 out_clusters[filled], out_shares[filled] = clusters[at], share
                 filled += 1
         for at in range(before_ptr[i], before_ptr[i + 1]):
-            if has[group[before_clusters[at]]] == 0.0:
+            if lost[group[before_clusters[at]]]:
                 out_clusters[filled], out_shares[filled] = before_clusters[at], before_shares[at]
                 filled += 1
         for at in range(before_ptr[i], before_ptr[i + 1]):
             had[group[before_clusters[at]]] = 0.0
+            old[before_clusters[at]] = False
         for at in range(ptr[i], ptr[i + 1]):
             has[group[clusters[at]]] = 0.0
+            lost[group[clusters[at]]] = True
         out_ptr[i - start + 1] = filled
     return filled
 

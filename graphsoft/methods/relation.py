@@ -89,8 +89,8 @@ class Relation:
         on m; ``dense`` keeps all m, the reference for small m.
     rounds : int
         Times the support is widened on the graph itself; on the coarser scales once. Where levels are
-        polished, the last time for the finest one comes when all are found; the top one is polished as many
-        times, those in between once.
+        polished, the last of several times for the finest one comes when all are found; the top one is
+        polished as many times, those in between once.
     sweeps : int
         Sweeps after each widening; with dense support a round has ``2 * (sweeps + 1)`` in all.
     max_sweeps : int
@@ -274,8 +274,7 @@ def refine_in_groups(
     """Refine the finest memberships for their own likelihood, while every node's share of each group is held.
 
     To polish the levels above costs the finest one: the clusters that a node holds move as one group, and
-    its neighbours may be left in other clusters of that group. A wide sweep and narrow ones make good for it,
-    and the levels above stay as they are.
+    its neighbours may be left in other clusters of that group. A wide sweep and narrow ones make good for it.
 
     Parameters
     ----------

@@ -217,8 +217,7 @@ def merged_clusters(memberships: sp.csr_array, groups: sp.csr_array) -> sp.csr_a
 def held_in_groups(memberships: sp.csr_array, before: sp.csr_array, groups: sp.csr_array) -> sp.csr_array:
     """Scale shares so that each group has what it had before, for groups with one entry of 1 a row.
 
-    What a group that was not held has gained is dropped; a group that lost all its clusters keeps those it
-    had.
+    What a group that was not held has gained is dropped; one that lost all the clusters it had keeps them.
 
     Examples
     --------
