@@ -304,7 +304,7 @@ class Hierarchy(Sequence[Level]):
         ----------
         X : array_like, data frame or sparse matrix of shape (q, d)
             The same features as in fitting; a new point is joined to its nearest as the settings say. Where a
-            graph was given: weights to its n nodes, shape (q, n).
+            graph was given: weights to its n nodes, shape (q, n): the larger the nearer, not distances.
         level : int
             Negative numbers count from the top.
         progress : callable, optional
