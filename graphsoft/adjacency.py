@@ -15,7 +15,7 @@ from graphsoft.kernels.adjacency import mirror_sum
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 from graphsoft.sparse_input import canonical, narrow
 
-__all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "taken", "weight_matrix"]
+__all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "submatrix", "weight_matrix"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -24,13 +24,14 @@ BLOCK = 1 << 20  # entries
 MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
 
 
-def taken(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
+def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
     """Keep only these rows and columns, which rise; ``matrix[rows][:, rows]`` would make two copies.
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> taken(sp.csr_array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array([0, 2])).toarray()
+    >>> weights = sp.csr_array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+    >>> submatrix(weights, np.array([0, 2])).toarray()
     array([[0., 2.],
            [2., 0.]])
     """

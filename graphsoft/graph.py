@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import asymmetry, from_networkx, neighbor_lists, refuse_asymmetric, weight_matrix
+from graphsoft.adjacency import (
+    asymmetry,
+    from_networkx,
+    neighbor_lists,
+    refuse_asymmetric,
+    submatrix,
+    weight_matrix,
+)
 from graphsoft.checks import callback, choice, dense_matrix, frame_columns, generator, integer
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.finders import check_finder, found_within
@@ -34,6 +41,7 @@ __all__ = [
     "knn_graph",
     "marked",
     "read_input",
+    "subgraph",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -413,6 +421,20 @@ def knn_graph(
     check_finder(neighbors, metric)
     features = Features(_features(X, metric), metric, neighbors=neighbors)
     return joined_to_nearest(features, n_neighbors, weights, symmetrize, generator("rng", rng), progress)
+
+
+def subgraph(graph: Graph, nodes: Array) -> Graph:
+    """Keep only these nodes, which rise, numbered from 0; the graph itself if they are all.
+
+    Examples
+    --------
+    >>> graph = as_graph([[0, 1, 2], [1, 0, 3], [2, 3, 0]], affinity="precomputed")
+    >>> subgraph(graph, np.array([0, 2])).degrees
+    array([2., 2.])
+    """
+    if len(nodes) == len(graph):
+        return graph
+    return Graph(submatrix(graph.adjacency, nodes), range(len(nodes)))
 
 
 def joined_to_nearest(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import taken
+from graphsoft.adjacency import submatrix
 from graphsoft.coarsening import contracted, inverse_or_zero, merge_round, strays
-from graphsoft.graph import Graph
+from graphsoft.graph import Graph, subgraph
 from graphsoft.memberships import one_cluster_each
 
 __all__ = ["Limits", "between", "grouped_within", "keeps_to"]
@@ -104,7 +104,7 @@ def grouped_within(
     """
     inside = np.flatnonzero(~strays(graph, count))
     rest = _Groups.of(
-        _part(graph, inside), limits.side if limits.side is None else taken(limits.side, inside)
+        subgraph(graph, inside), limits.side if limits.side is None else submatrix(limits.side, inside)
     )
     rest = _contract(rest, count, limits.most, progress)
     group = np.full(len(graph), NO_GROUP, dtype=np.int64)
@@ -257,12 +257,6 @@ def _row(matrix: sp.csr_array, node: int) -> Array:
     part = slice(matrix.indptr[node], matrix.indptr[node + 1])
     row[matrix.indices[part]] = matrix.data[part]
     return row
-
-
-def _part(graph: Graph, inside: Array) -> Graph:
-    if len(inside) == len(graph):
-        return graph
-    return Graph(taken(graph.adjacency, inside), range(len(inside)))
 
 
 def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:

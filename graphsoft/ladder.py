@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import taken
+from graphsoft.adjacency import submatrix
 from graphsoft.checks import generator, integer
 from graphsoft.coarsening import contracted, grouped, inverse_or_zero, strays
-from graphsoft.graph import Graph, as_graph
+from graphsoft.graph import Graph, as_graph, subgraph
 
 __all__ = ["Candidate", "Suggestion", "ladder", "suggest", "suggest_levels", "within_limits"]
 
@@ -297,7 +297,7 @@ class _Merges:
 
 def _watched(graph: Graph, progress: Progress | None = None) -> _Watched:
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
-    weights = taken(graph.adjacency, inside)
+    weights = submatrix(graph.adjacency, inside)
     begun = Graph(weights / weights.sum(), range(len(inside)))
     group = np.arange(len(inside))
     if graph.sites is not None:
@@ -337,7 +337,7 @@ def _thinned(watched: _Watched, random: np.random.Generator) -> tuple[Graph, Gra
 def _merges(graph: Graph, count: int, edge: float) -> _Merges:
     """Contract to `count` nodes, and merge these one by one; `edge` is what an edge weighs in the mean."""
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
-    rest = Graph(taken(graph.adjacency, inside), range(len(inside)))
+    rest = subgraph(graph, inside)
     group = np.full(len(graph), -1)
     group[inside] = grouped(rest, count)
     nodes = int(group.max()) + 1
@@ -349,7 +349,7 @@ def _merges(graph: Graph, count: int, edge: float) -> _Merges:
 def _between(merges: _Merges, left_out: Graph) -> Array:
     """Sum edges left out between the nodes that were merged."""
     inside = np.flatnonzero(merges.group >= 0)
-    rest = Graph(taken(left_out.adjacency, inside), range(len(inside)))
+    rest = subgraph(left_out, inside)
     return np.asarray(contracted(rest, merges.group[inside], len(merges.weights)).adjacency.toarray())
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import weight_matrices
 
-from graphsoft.adjacency import taken
+from graphsoft.adjacency import submatrix
 from graphsoft.kernels import adjacency
 
 
@@ -22,9 +22,9 @@ def test_row_sums(W, data):
 
 
 @given(weight_matrices(), st.data())
-def test_taken(W, data):
+def test_submatrix(W, data):
     rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(W) - 1)))), dtype=np.int64)
-    found = taken(sp.csr_array(W), rows)
+    found = submatrix(sp.csr_array(W), rows)
     assert found.toarray().tolist() == W[np.ix_(rows, rows)].tolist()
     assert found.nnz == np.count_nonzero(W[np.ix_(rows, rows)])
     assert found.has_canonical_format

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import taken
+from graphsoft.adjacency import submatrix
 from graphsoft.errors import InputError
-from graphsoft.graph import Features, Graph
+from graphsoft.graph import Features, Graph, subgraph
 from graphsoft.memberships import entropies, likeliest
 
 __all__ = ["Clustering", "Method", "Progress", "Sample", "ended", "swept", "takes_pairs"]
@@ -84,9 +84,9 @@ class Sample:
         """Keep only these points."""
         graph, features, side = self.given_graph, self.given_features, self.side
         return Sample(
-            graph if graph is None else Graph(taken(graph.adjacency, rows), range(len(rows))),
+            graph if graph is None else subgraph(graph, rows),
             features if features is None else replace(features, values=features.values[rows]),
-            side if side is None else taken(side, rows),
+            side if side is None else submatrix(side, rows),
             self.ordered,
         )
 

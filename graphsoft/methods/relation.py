@@ -13,11 +13,10 @@ from typing import Any, TypeGuard
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import taken
 from graphsoft.checks import choice, integer
 from graphsoft.coarsening import coarsen, grouped, inverse_or_zero, strays, tree_order
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Graph
+from graphsoft.graph import Graph, subgraph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.memberships import likeliest, one_cluster_each
@@ -381,7 +380,7 @@ def grouped_beside_strays(graph: Graph, count: int, progress: Progress | None = 
     """Group nodes by contraction alone, strays with the heaviest group: memberships with one entry a row."""
     stray = strays(graph, count)
     inside = np.flatnonzero(~stray)
-    rest = graph if len(inside) == len(graph) else Graph(taken(graph.adjacency, inside), range(len(inside)))
+    rest = subgraph(graph, inside)
     group = np.zeros(len(graph), dtype=np.int64)
     group[inside] = grouped(rest, count, progress)
     mass = np.bincount(group[inside], rest.degrees, minlength=count)
