@@ -155,7 +155,8 @@ def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
             reach = np.square(np.sqrt(squares) + np.sqrt(last))
             doubtful = 2.0 * best[: len(rows), -1] + squares <= last + 2.0 * slack * reach
             places = np.flatnonzero(doubtful | ~np.isfinite(last))
-            near[places], measures[places] = look_at_all(points, asking, rows[places], n_neighbors)
+            if len(places):  # else nothing is compiled for it
+                near[places], measures[places] = look_at_all(points, asking, rows[places], n_neighbors)
         return slice(start, stop), near, measures
 
     # few rows are four blocks at least, for the threads

@@ -142,6 +142,26 @@ def test_loops_are_compiled_for_one_type_of_input():
     assert set(several.values()) <= {2}
 
 
+def test_loops_assign_no_slice_to_a_slice():
+    """Numba compiles the making of an error message for it, which took a quarter of a first call."""
+
+    def slices(tree, context):
+        return any(
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, context)
+            and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
+            for node in ast.walk(tree)
+        )
+
+    found = [
+        f"{file.name}:{node.lineno}"
+        for file in (PACKAGE / "kernels").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Assign) and slices(node, ast.Store) and slices(node.value, ast.Load)
+    ]
+    assert found == []
+
+
 def test_a_call_on_few_points_pulls_in_only_what_it_needs():
     code = f"import sys; print([name for name in {UNNEEDED} if name in sys.modules])"
     assert run(f"{POINTS}\n{code}").strip() == "[]"

@@ -1,12 +1,15 @@
 """Time what a user waits for at first: the import, and the first call, with and without compiled loops.
 
-    python examples/benchmarks/startup.py [--times 3]
+    python examples/benchmarks/startup.py [--times 3] [--peers]
 
 On a new machine the loops are compiled at the first call; they are kept for the next process. Each row is a
 process that clusters a small set, with an empty folder for what is compiled, and then again with the folder
 filled. Seconds run from `import graphsoft` to the end of the call, without the making of the data, and the
 least of several processes counts; ``cpu`` is what the process itself worked, which a busy machine leaves
 alone. ``compiled`` are graphsoft's loops; one that is compiled for two types of input counts twice.
+
+Machines differ by a factor of three in this, so that ``--peers`` lets libraries that compile in the same way
+take their first call on the same points: extra ``[bench]``, and minutes for each.
 """
 
 import argparse
@@ -41,6 +44,19 @@ FIRST_CALL = """if True:
     compiled = sum(sum(each.stats.cache_misses.values()) for each in ours)
     print(json.dumps({"import": imported, "seconds": seconds, "cpu": cpu, "compiled": compiled}))
 """
+PEERS = {  # on the wide points
+    "pynndescent": "import pynndescent; pynndescent.NNDescent(data)",
+    "fast_hdbscan": "import fast_hdbscan; fast_hdbscan.HDBSCAN().fit(data)",
+    "evoc": "import evoc; evoc.EVoC().fit(data)",
+}
+PEERS_CALL = """if True:
+    import json, time
+    from startup import data_of
+    data, _ = data_of("wide")
+    began = time.perf_counter(), time.process_time()
+    {call}
+    print(json.dumps({{"seconds": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}}))
+"""
 
 
 def data_of(kind):
@@ -61,12 +77,12 @@ def data_of(kind):
     return sp.random_array((2000, 800), density=0.02, rng=rng, format="csr"), {"metric": "cosine"}
 
 
-def first_call(kind, cache):
+def first_call(code, cache, *arguments):
     """Run one process that keeps what is compiled in the folder `cache`."""
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_CALL, kind],
+        [sys.executable, "-c", code, *arguments],
         env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -74,7 +90,7 @@ def first_call(kind, cache):
     )
     if done.returncode:
         sys.exit(f"the first call failed: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(times, kinds=tuple(INPUTS)):
@@ -87,8 +103,8 @@ def measure(times, kinds=tuple(INPUTS)):
         new, kept = [], []
         for _ in range(times):
             with tempfile.TemporaryDirectory() as cache:
-                new.append(first_call(kind, cache))
-                kept.append(first_call(kind, cache))
+                new.append(first_call(FIRST_CALL, cache, kind))
+                kept.append(first_call(FIRST_CALL, cache, kind))
         imports += [row["import"] for row in new + kept]
         columns = ""
         for rows in (new, kept):
@@ -99,12 +115,30 @@ def measure(times, kinds=tuple(INPUTS)):
     print(f"\nimport graphsoft: {min(imports):.3f} s, wanted below {WANTED['import']} s")
 
 
+def measure_peers():
+    """Print how long the first call of others takes beside ours, on the wide points."""
+    columns = f"{'new machine':>14}{'cpu':>8}{'ours':>8}{'loops kept':>14}{'cpu':>8}"
+    print(f"\n{INPUTS['wide'] + ', once':32}{columns}")
+    ours = None
+    for name in ("graphsoft", *PEERS):
+        code = PEERS_CALL.format(call=PEERS[name]) if name in PEERS else FIRST_CALL
+        with tempfile.TemporaryDirectory() as cache:
+            new, kept = (first_call(code, cache, "wide") for _ in range(2))
+        ours = ours or new["cpu"]
+        columns = f"{new['seconds']:14.2f}{new['cpu']:8.2f}{new['cpu'] / ours:7.1f}x"
+        print(f"{name:32}{columns}{kept['seconds']:14.2f}{kept['cpu']:8.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--times", type=int, default=3, help="processes of each kind")
-    measure(parser.parse_args().times)
+    parser.add_argument("--peers", action="store_true", help="also the first calls of others")
+    options = parser.parse_args()
+    measure(options.times)
+    if options.peers:
+        measure_peers()
 
 
 if __name__ == "__main__":

@@ -127,7 +127,8 @@ def _add_anew(factor: Array, s: int, r: int, mu: Array, totals: Array, sums: Arr
             totals[0, r] += factor[i, r]
             totals[1, r] += mu[i] * factor[i, r]
     for m in range(1, top + 1):
-        sums[m, r, :] = sums[m, :, r]
+        for j in range(count):
+            sums[m, r, j] = sums[m, j, r]
 
 
 @kernel

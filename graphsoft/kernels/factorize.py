@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.kernels.growing import longer
 
 __all__ = [
     "at_borders",
@@ -39,13 +40,6 @@ def _is_inside(indptr: Array, indices: Array, single: Array, i: int) -> bool:
     while edge < indptr[i + 1] and single[indices[edge]] == single[i]:
         edge += 1
     return bool(single[i] >= 0 and edge == indptr[i + 1])
-
-
-@kernel
-def _longer(array: Array, filled: int, length: int) -> Array:
-    longer = np.empty(length, dtype=array.dtype)
-    longer[:filled] = array[:filled]
-    return longer
 
 
 @kernel
@@ -85,14 +79,14 @@ def gains(
     own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
     seen = np.zeros(count, dtype=np.bool_)
     out_clusters, out_gains = np.empty(stop - start, dtype=np.int32), np.empty(stop - start)
-    filled = 0
+    filled = np.int64(0)  # a plain 0 is a type of its own at first, and all that is called compiles for both
     for row in range(start, stop):
         i = rows[row]
         first, likelihood = filled, 0.0
         if filled + count > len(out_clusters):
             # a row seldom fills this, but to count how much it will would cost another pass over the edges
-            out_clusters = _longer(out_clusters, filled, 2 * (filled + count))
-            out_gains = _longer(out_gains, filled, 2 * (filled + count))
+            out_clusters = longer(out_clusters, filled, 2 * (filled + count))
+            out_gains = longer(out_gains, filled, 2 * (filled + count))
         if degrees[i] > 0.0 and _is_inside(indptr, indices, single, i):
             out_clusters[filled], out_gains[filled] = single[i], 1.0
             filled += 1
@@ -107,8 +101,9 @@ def gains(
         for edge in range(indptr[i], indptr[i + 1]):
             j = indices[edge]
             if single[j] >= 0:
-                filled = _entered(single[j], seen, gain, alone, out_clusters, filled)
-                alone[single[j]] += weights[edge] * per_degree
+                only = np.uint32(single[j])
+                filled = _entered(only, seen, gain, alone, out_clusters, filled)
+                alone[only] += weights[edge] * per_degree
                 continue
             model = 0.0
             for at in range(ptr[j], ptr[j + 1]):
@@ -130,7 +125,7 @@ def gains(
             seen[cluster] = False
         out_likelihood[row - start] = likelihood * degrees[i]
         out_ptr[row - start + 1] = filled
-    return out_clusters[:filled].copy(), out_gains[:filled].copy()
+    return longer(out_clusters, filled, filled), longer(out_gains, filled, filled)
 
 
 @kernel
@@ -229,12 +224,13 @@ def sweep(
 
 
 @kernel
-def _entry_bar(gain: Array, largest: Array) -> tuple[float, int]:
-    """Find the least gain with which a cluster enters, above one, and how many with just that much may."""
+def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[float, int]:
+    """Find the least gain in ``start:stop`` with which a cluster enters, and how many with just that may."""
     most = len(largest)
-    largest[:] = 1.0
-    for value in gain:
-        place = most - 1
+    for place in range(most):
+        largest[place] = 1.0
+    for at in range(start, stop):
+        value, place = gain[at], most - 1
         if value > largest[place]:
             while place > 0 and largest[place - 1] < value:
                 largest[place] = largest[place - 1]
@@ -271,18 +267,16 @@ def reweight(
     filled = 0
     largest = np.empty(most)
     for i in range(len(ptr) - 1):
-        first = filled
-        held = ptr[i + 1] - ptr[i]
-        offset = gain_ptr[i]
-        total = 0.0
-        bar, equal = _entry_bar(gain[offset + held : gain_ptr[i + 1]], largest)
+        first, total = filled, 0.0
+        held, own, offset = ptr[i + 1] - ptr[i], ptr[i], gain_ptr[i]
+        bar, equal = _entry_bar(gain, offset + held, gain_ptr[i + 1], largest)
         for at in range(gain_ptr[i + 1] - offset):
-            value = 0.0
+            times, value = gain[offset + at], 0.0
             if at < held:
-                value = shares[ptr[i] + at] * gain[offset + at]
-            elif gain[offset + at] > bar or (gain[offset + at] == bar and equal > 0):
-                value = seed * min(gain[offset + at] - 1.0, 1.0)
-                equal -= gain[offset + at] == bar
+                value = shares[own + at] * times
+            elif times > bar or (times == bar and equal > 0):
+                value = seed * min(times - 1.0, 1.0)
+                equal -= times == bar
             if value > least:
                 out_clusters[filled] = gain_clusters[offset + at]
                 out_shares[filled] = value
@@ -291,8 +285,8 @@ def reweight(
         if filled == first:
             for at in range(held):
                 out_clusters[filled] = gain_clusters[offset + at]
-                out_shares[filled] = shares[ptr[i] + at]
-                total += shares[ptr[i] + at]
+                out_shares[filled] = shares[own + at]
+                total += shares[own + at]
                 filled += 1
         for at in range(first, filled):
             out_shares[at] /= total

@@ -73,28 +73,34 @@ def hold_groups(
     filled = 0
     for i in range(start, stop):
         for at in range(before_ptr[i], before_ptr[i + 1]):
-            had[group[before_clusters[at]]] += before_shares[at]
-            old[before_clusters[at]] = True
+            cluster = before_clusters[at]
+            had[group[cluster]] += before_shares[at]
+            old[cluster] = True
         for at in range(ptr[i], ptr[i + 1]):
-            has[group[clusters[at]]] += shares[at]
-            if old[clusters[at]] and shares[at] > 0.0:
-                lost[group[clusters[at]]] = False
+            cluster, share = clusters[at], shares[at]
+            of = group[cluster]
+            has[of] += share
+            if old[cluster] and share > 0.0:
+                lost[of] = False
         for at in range(ptr[i], ptr[i + 1]):
-            of = group[clusters[at]]
+            cluster = clusters[at]
+            of = group[cluster]
             share = shares[at] * (had[of] / has[of]) if not lost[of] else 0.0
             if share > 0.0:
-                out_clusters[filled], out_shares[filled] = clusters[at], share
+                out_clusters[filled], out_shares[filled] = cluster, share
                 filled += 1
         for at in range(before_ptr[i], before_ptr[i + 1]):
-            if lost[group[before_clusters[at]]]:
-                out_clusters[filled], out_shares[filled] = before_clusters[at], before_shares[at]
+            cluster = before_clusters[at]
+            of = group[cluster]
+            if lost[of]:
+                out_clusters[filled], out_shares[filled] = cluster, before_shares[at]
                 filled += 1
-        for at in range(before_ptr[i], before_ptr[i + 1]):
-            had[group[before_clusters[at]]] = 0.0
-            old[before_clusters[at]] = False
+            had[of] = 0.0
+            old[cluster] = False
         for at in range(ptr[i], ptr[i + 1]):
-            has[group[clusters[at]]] = 0.0
-            lost[group[clusters[at]]] = True
+            of = group[clusters[at]]
+            has[of] = 0.0
+            lost[of] = True
         out_ptr[i - start + 1] = filled
     return filled
 
@@ -155,19 +161,21 @@ def lift_to_groups(
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_clusters[at]] = upper_gain[at]
         begin = ptr[i] + held[i + 1] - held[i]
-        for at in range(ptr[i], begin):
-            best[group[clusters[at]]] = at
-            out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
-            filled += 1
-        for at in range(begin, ptr[i + 1]):
-            now = best[group[clusters[at]]]
-            if above[group[clusters[at]]] <= 1.0 or (now >= 0 and now < begin):
+        for at in range(ptr[i], ptr[i + 1]):
+            to = group[clusters[at]]
+            now = best[to]
+            if at < begin:
+                best[to] = at
+                out_clusters[filled], out_gain[filled] = clusters[at], above[to]
+                filled += 1
+            elif above[to] <= 1.0 or 0 <= now < begin:
                 continue  # its group is of no use here, or has a cluster here already
-            if now < 0 or gain[at] > gain[now] or (gain[at] == gain[now] and clusters[at] < clusters[now]):
-                best[group[clusters[at]]] = at
+            elif now < 0 or gain[at] > gain[now] or (gain[at] == gain[now] and clusters[at] < clusters[now]):
+                best[to] = at
         for at in range(begin, ptr[i + 1]):
-            if best[group[clusters[at]]] == at:
-                out_clusters[filled], out_gain[filled] = clusters[at], above[group[clusters[at]]]
+            to = group[clusters[at]]
+            if best[to] == at:
+                out_clusters[filled], out_gain[filled] = clusters[at], above[to]
                 filled += 1
         for at in range(ptr[i], ptr[i + 1]):
             best[group[clusters[at]]] = -1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.kernels.growing import longer
 
 __all__ = ["links", "times_dense"]
 
@@ -45,14 +46,12 @@ def links(
     count = len(by_column) - 1
     place, out_ptr = np.full(count, -1, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
     out, sums = np.empty(count, dtype=np.int32), np.empty(count)
-    filled = 0
+    filled = np.int64(0)  # see `graphsoft.kernels.factorize.gains`
     for q in range(start, stop):
         first = filled
         if filled + count > len(out):
             room = 2 * (filled + count)
-            longer, longer_sums = np.empty(room, dtype=np.int32), np.empty(room)
-            longer[:filled], longer_sums[:filled] = out[:filled], sums[:filled]
-            out, sums = longer, longer_sums
+            out, sums = longer(out, filled, room), longer(sums, filled, room)
         for at in range(by_column[q], by_column[q + 1]):
             i = members[at]
             value = shares[at] * weights[i]
@@ -66,4 +65,4 @@ def links(
                     filled += 1
                 sums[place[p]] += value * held[entry]
         out_ptr[q - start + 1] = filled
-    return out_ptr, out[:filled].copy(), sums[:filled].copy()
+    return out_ptr, longer(out, filled, filled), longer(sums, filled, filled)
