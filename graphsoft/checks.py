@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.mapped import in_file, room
 from graphsoft.parallel import row_blocks
 
@@ -27,11 +27,15 @@ __all__ = [
     "integer",
     "number",
     "refuse_no_numbers",
+    "warn_of_counting",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 REAL_KINDS = "biuf"
+
+# A column of fewer values may rise by one at each by chance.
+FEWEST_COUNTED = 8
 
 
 def choice(argument: str, value: Any, allowed: Collection[str]) -> str:
@@ -275,6 +279,20 @@ def frame_columns(data: Any) -> tuple[str, ...] | None:
     if columns is None or not all(isinstance(name, (str, int)) for name in columns):
         return None
     return tuple(str(name) for name in columns)
+
+
+def warn_of_counting(columns: Sequence[str], values: Array) -> None:
+    """Warn of columns that count the rows: they are names of points rather than features.
+
+    Examples
+    --------
+    >>> warn_of_counting(["height"], np.array([[1.0], [2.0], [4.0]]))
+    """
+    if len(values) < FEWEST_COUNTED:
+        return
+    for name, column in zip(columns, values.T, strict=True):
+        if column[1] - column[0] == 1.0 and (column == column[0] + np.arange(len(column))).all():
+            warn(f"column {name!r} counts the rows, and is used as a feature; drop it if it names them")
 
 
 def _place(place: Any, columns: tuple[str, ...] | None = None) -> str:

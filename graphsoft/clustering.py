@@ -60,8 +60,9 @@ def cluster(
         Points that belong to one cluster, and points that do not: rows, or the names of a graph's nodes. They
         raise or lower weights and do not bind: few pairs against many edges may change nothing. The status
         tells how many came out as they are known.
-    known : mapping or sequence of int, optional
-        Labels of some points: ``{point: label}``, or one for each point, -1 where it is unknown. They say who
+    known : mapping or sequence, optional
+        Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
+        is unknown. They say who
         belongs together, not which column of the memberships is whose.
     rng : None, int, or numpy Generator
         Where the chance comes from, for methods and searches that use any. None gives the same answer every

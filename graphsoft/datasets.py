@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, load_npz
 
+from graphsoft.checks import warn_of_counting
 from graphsoft.errors import InputError, warn
 
 __all__ = ["Dataset", "read"]
@@ -67,7 +68,7 @@ def read(path: str | os.PathLike[str], labels: str | None = None, directed: bool
     r"""Read a table, a matrix or a graph; the ending of the name says which.
 
     - ``.csv``, ``.tsv``: one row a point, columns separated by comma, semicolon or tab; the header may be
-      missing. A first column called ``id`` or ``name``, or called nothing, names the points.
+      missing. A first column called ``id``, ``name``, ``index``, ``..._id`` or nothing names the points.
     - ``.npy``: an array (n, d).
     - ``.npz``: an array ``X``, or the only array there, or a sparse matrix, either as
       ``scipy.sparse.save_npz`` writes it or as ``data``, ``indices``, ``indptr``, ``shape``.
@@ -174,8 +175,11 @@ def _read_table(path: Path, labels: str | None) -> Dataset:
         values, known, names = _parse_rows(chain(begin[layout.has_header :], rows), layout)
     if not len(values):
         raise InputError("path", f"{path.name!r} holds no points", "give at least one row of numbers")
+    data = np.frombuffer(values, dtype=np.float64).reshape(-1, len(layout.features))
+    if layout.has_header:
+        warn_of_counting([layout.titles[column] for column in layout.features], data)
     return Dataset(
-        data=np.frombuffer(values, dtype=np.float64).reshape(-1, len(layout.features)),
+        data=data,
         labels=None if layout.label is None else _as_labels(known),
         names=None if layout.name is None else tuple(names),
         affinity="features",
@@ -195,7 +199,7 @@ def _lay_out(begin: list[list[str]], labels: str | None) -> _Layout:
             choice = ", ".join(repr(title) for title in close)
             raise InputError("labels", f"there is no column {labels!r}", f"choose a column, such as {choice}")
         label = titles.index(labels)
-    name = 0 if has_header and label != 0 and titles[0].casefold() in ("", "id", "name") else None
+    name = 0 if has_header and label != 0 and _is_name(titles[0].casefold()) else None
     features = [column for column in range(len(titles)) if column not in (label, name)]
     if not features:
         raise InputError(
@@ -206,6 +210,11 @@ def _lay_out(begin: list[list[str]], labels: str | None) -> _Layout:
             doubt = f"column {titles[column]!r} is used as a feature; if it is the classes, name it as labels"
             warn(doubt)
     return _Layout(titles, has_header, features, label, name)
+
+
+def _is_name(title: str) -> bool:
+    """Tell the usual titles of a column of names."""
+    return title in ("", "id", "name", "index") or title.endswith("_id")
 
 
 def _is_header(first: list[str], second: list[str]) -> bool:

@@ -19,7 +19,15 @@ from graphsoft.adjacency import (
     submatrix,
     weight_matrix,
 )
-from graphsoft.checks import callback, choice, dense_matrix, frame_columns, generator, integer
+from graphsoft.checks import (
+    callback,
+    choice,
+    dense_matrix,
+    frame_columns,
+    generator,
+    integer,
+    warn_of_counting,
+)
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.finders import check_finder, found_within
 from graphsoft.kernels import parts_of
@@ -47,6 +55,7 @@ __all__ = [
 Array = np.ndarray[Any, np.dtype[Any]]
 
 AFFINITIES = ("auto", "features", "precomputed")
+DISTANCES = "taken as distances"  # how the note on a graph that was made of them begins
 SPARSE_METRICS = ("euclidean", "cosine")
 
 
@@ -101,6 +110,11 @@ class Graph:
     def __repr__(self) -> str:
         loops = int(np.count_nonzero(self.adjacency.diagonal()))
         return f"Graph(nodes={len(self)}, edges={(self.adjacency.nnz + loops) // 2})"
+
+    @property
+    def from_distances(self) -> bool:
+        """Whether distances to neighbours were given, which became weights."""
+        return any(note.startswith(DISTANCES) for note in self.notes)
 
     @cached_property
     def degrees(self) -> Array:
@@ -242,9 +256,11 @@ def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> 
     if not sp.issparse(X):
         columns, X = frame_columns(X), dense_matrix(X)
         if affinity == "precomputed":
-            return _given(sp.csr_array(X.astype(np.float64)), None, [])
+            return _dense_graph(X)
         if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
             notes = ["a dense symmetric array taken as features; affinity='precomputed' takes it as a graph"]
+        if columns is not None:
+            warn_of_counting(columns, X)
     elif affinity == "precomputed":
         return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
     elif affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
@@ -320,6 +336,35 @@ def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]
     return _graph(result, nodes, notes + done)
 
 
+def _dense_graph(X: Array) -> Graph:
+    """Make a graph of a dense array of weights, and warn where it looks like distances."""
+    graph = _given(sp.csr_array(X.astype(np.float64)), None, [])
+    if _like_distances(X):
+        warn(
+            "X looks like distances: 0 on the diagonal, above 0 elsewhere, and no way round is shorter; but "
+            "affinity='precomputed' takes it as weights, the larger the nearer, as exp(-X**2 / X.mean()**2)"
+        )
+    return graph
+
+
+def _like_distances(values: Array) -> bool:
+    """Tell whether only the diagonal is 0, and the triangle inequality holds on short ways around.
+
+    It is tried on ways from each point to one of the next six by way of one between them.
+    """
+    count, steps = len(values), range(1, 4)
+    if count < 8 or values.diagonal().any() or np.count_nonzero(values) < count * (count - 1):
+        return False
+    rows = np.arange(count)
+    apart = [values[rows, (rows + step) % count] for step in range(7)]
+    equal = all((each == apart[1]).all() for each in apart[1:])  # as in a complete graph without weights
+    return not equal and all(
+        bool((apart[one + two] <= (apart[one] + np.roll(apart[two], -one)) * (1 + 1e-6)).all())
+        for one in steps
+        for two in steps
+    )
+
+
 def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
     """Make a graph of symmetric edge weights, or else of distances to neighbours."""
     _check_square(matrix)
@@ -331,7 +376,7 @@ def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: 
     if lists is None:
         raise refuse_asymmetric(matrix, pair, "X")
     indices, distances = lists
-    note = f"taken as distances to the {indices.shape[1]} nearest neighbours; {weights} weights, {symmetrize}"
+    note = f"{DISTANCES} to the {indices.shape[1]} nearest neighbours; {weights} weights, {symmetrize}"
     return _graph(symmetric(indices, edge_weights(indices, distances, weights), symmetrize), None, [note])
 
 

@@ -62,7 +62,7 @@ def place_in(
         By which the search chooses where to begin, if there are too many points to look at all.
     """
     if features is None:
-        return Nodes(Known.of(Points.of(graph.adjacency, "cosine")))
+        return Nodes(Known.of(Points.of(graph.adjacency, "cosine")), graph.from_distances)
     return Neighborhood.of(graph, features, n_neighbors, weights, memberships)
 
 
@@ -90,6 +90,8 @@ class Nodes:
     ----------
     known : Known
         The rows of the adjacency, as directions.
+    from_distances : bool
+        Whether they were made of distances, which is not done to new rows.
 
     Examples
     --------
@@ -101,12 +103,18 @@ class Nodes:
     """
 
     known: Known
+    from_distances: bool = False
 
     def rows(self, X: Any, growing: bool = False) -> sp.csr_array:
         """Check weights to the nodes; when `growing`, perhaps also to the new nodes themselves."""
         count = len(self.known.points)
         more = _row_count(X) if growing else 0
         values = _new_rows(X, sorted({count, count + more}), True, "nodes")
+        if self.from_distances:
+            warn(
+                "X: taken as weights, the larger the nearer, although the graph was made of distances; with "
+                "neighbors= instead of that graph the neighbours of new points are found, and weighed as here"
+            )
         _refuse_negative(values)
         if growing and values.data.max(initial=0.0) > MOST_WEIGHT:
             problem = f"holds a weight of {values.data.max():g}, whose sums may overflow"

@@ -15,8 +15,7 @@ and that is the same system on the graph of the clusters, which have the labels 
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +30,7 @@ from graphsoft.graph import Graph, as_graph
 from graphsoft.memberships import frozen, one_cluster_each
 from graphsoft.methods.products import times
 from graphsoft.result import Hierarchy, Level
-from graphsoft.side import is_missing, refuse_missing, row_of
+from graphsoft.side import LABELS, labelled
 from graphsoft.walks import MOST_STEPS, MultistepAdjacency
 
 __all__ = ["Propagated", "propagate"]
@@ -48,7 +47,6 @@ LEAST_STOP = 1e-4
 # products round off, relative to the solution.
 TOLERANCE = 1e-12
 ROUNDING = 1e-15
-REMEDY = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -299,7 +297,7 @@ def read_labels(y_partial: Any, nodes: Sequence[Any]) -> tuple[Array, Array, Arr
     >>> rows.tolist(), numbered.tolist(), classes.tolist()
     ([0, 2, 3], [1, 0, 1], ['a', 'b'])
     """
-    rows, known = (_of_some if isinstance(y_partial, Mapping) else _of_all)(y_partial, nodes)
+    rows, known = labelled("y_partial", y_partial, nodes)
     if not len(rows):
         raise InputError("y_partial", "labels no point", "label at least one")
     remedy = "use only numbers or only strings"
@@ -310,42 +308,8 @@ def read_labels(y_partial: Any, nodes: Sequence[Any]) -> tuple[Array, Array, Arr
     except (TypeError, ValueError):
         raise InputError("y_partial", f"holds {shown(known)}", remedy) from None
     if numbered.shape != rows.shape:
-        raise InputError("y_partial", f"holds {shown(known)}", REMEDY)
+        raise InputError("y_partial", f"holds {shown(known)}", LABELS)
     return rows, numbered, classes
-
-
-def _of_some(labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
-    """Find the rows of named points, and their labels."""
-    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
-    rows = np.array([row_of("y_partial", name, number, len(nodes)) for name in labels], dtype=np.int64)
-    known = list(labels.values())
-    refuse_missing("y_partial", labels)
-    order = np.argsort(rows, kind="stable")
-    return rows[order], [known[at] for at in order]
-
-
-def _of_all(labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
-    """Find the rows that have a label in a sequence with one for each point, and these labels."""
-    try:
-        fits = not isinstance(labels, str | bytes | Set) and len(labels) == len(nodes)
-    except TypeError:  # without a length, as a single number or an iterator
-        fits = False
-    if not fits:
-        raise InputError("y_partial", f"got {shown(labels)} for {len(nodes)} points", REMEDY)
-    values = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise InputError("y_partial", f"got shape {values.shape} for {len(nodes)} points", REMEDY)
-        if values.dtype.kind in "iuf":
-            rows = np.flatnonzero(~np.isnan(values) & (values != -1))
-            return rows, values[rows].tolist()
-        values = values.tolist()
-    rows = np.array([row for row, label in enumerate(values) if not _is_unknown(label)], dtype=np.int64)
-    return rows, [values[row] for row in rows]
-
-
-def _is_unknown(label: Any) -> bool:
-    return is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
 
 
 def _starts(rows: Array, numbered: Array, points: int, classes: int) -> sp.csr_array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,11 @@ import scipy.sparse as sp
 from graphsoft.errors import InputError, shown
 
 __all__ = [
-    "is_missing",
+    "LABELS",
     "kept_pairs",
+    "labelled",
     "listed_labels",
     "listed_pairs",
-    "refuse_missing",
-    "row_of",
     "side_information",
 ]
 
@@ -25,6 +24,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # All pairs of labelled points are stored, so that twice as many take four times the memory.
 MOST_LABELS = 2000
+LABELS = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
 PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
 
 
@@ -39,9 +39,9 @@ def side_information(
         The names of the points, as `Graph.nodes`; pairs are given by them.
     must_link, cannot_link : iterable of pairs, optional
         Points that belong to one cluster, and points that do not.
-    known : mapping or sequence of int, optional
-        Labels of some points: ``{point: label}``, or one for each point, -1 where it is unknown. All pairs
-        of these points become pairs of one kind or the other.
+    known : mapping or sequence, optional
+        Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
+        is unknown. All pairs of these points become pairs of one kind or the other.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def side_information(
     number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
     together = _pairs("must_link", must_link, number, len(nodes))
     apart = _pairs("cannot_link", cannot_link, number, len(nodes))
-    points, labels = _labels(known, number, len(nodes))
+    points, labels = _numbered(known, nodes)
     first, second = np.triu_indices(len(points), k=1)
     same = labels[first] == labels[second]
     labelled = np.column_stack([points[first], points[second]])
@@ -98,8 +98,20 @@ def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ..
         return ()
     if isinstance(known, Mapping):
         return tuple(known.items())
-    labels = _unmasked(known)
-    return tuple((nodes[row], labels[row].item()) for row in np.flatnonzero(labels != -1).tolist())
+    rows, labels = labelled("known", known, nodes)
+    return tuple(zip((nodes[row] for row in rows.tolist()), labels, strict=True))
+
+
+def labelled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Find the rows of the points whose label is known, rising, and these labels.
+
+    Examples
+    --------
+    >>> rows, labels = labelled("known", ["b", None, "a", -1], range(4))
+    >>> rows.tolist(), labels
+    ([0, 2], ['b', 'a'])
+    """
+    return (_of_some if isinstance(labels, Mapping) else _of_all)(argument, labels, nodes)
 
 
 def kept_pairs(side: sp.csr_array, labels: Array) -> str:
@@ -166,61 +178,58 @@ def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: in
     raise InputError(argument, f"names no point: {shown(name)}", f"use {what}")
 
 
-def refuse_missing(argument: str, labels: Mapping[Any, Any]) -> None:
-    """Refuse labels that are not there.
-
-    Examples
-    --------
-    >>> refuse_missing("known", {0: "a", 1: "b"})
-    """
-    missing = [name for name, label in labels.items() if is_missing(label)]
+def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Read labels of named points."""
+    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    rows = np.array([row_of(argument, name, number, len(nodes)) for name in labels], dtype=np.int64)
+    missing = [name for name, label in labels.items() if _is_missing(label)]
     if missing:
         raise InputError(argument, f"has no label for {shown(missing[0])}", "leave such points out")
+    values, order = list(labels.values()), np.argsort(rows, kind="stable")
+    return rows[order], [values[at] for at in order]
 
 
-def is_missing(label: Any) -> bool:
-    """Tell None, NaN, and the missing values of pandas, which nothing can be compared with.
+def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Read a sequence with one label for each point."""
+    try:
+        fits = not isinstance(labels, str | bytes | Set) and len(labels) == len(nodes)
+    except TypeError:  # without a length, as a single number or an iterator
+        fits = False
+    if not fits:
+        raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS)
+    values = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InputError(argument, f"got shape {values.shape} for {len(nodes)} points", LABELS)
+        if values.dtype.kind in "iuf" and not isinstance(values, np.ma.MaskedArray):
+            rows = np.flatnonzero(~np.isnan(values) & (values != -1))
+            return rows, values[rows].tolist()
+        values = values.tolist()  # None where one is masked
+    rows = np.array([row for row, label in enumerate(values) if not _is_unknown(label)], dtype=np.int64)
+    return rows, [values[row] for row in rows]
 
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
-    (True, True, False)
-    """
+
+def _is_unknown(label: Any) -> bool:
+    return _is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell None, NaN, and the missing values of pandas, which nothing can be compared with."""
     nan = isinstance(label, numbers.Real) and label != label  # noqa: PLR0124
     return nan or label is None or type(label).__name__ in ("NAType", "NaTType")
 
 
-def _unmasked(labels: Any) -> Array:
-    """Make an array of labels, -1 where whole numbers are masked."""
-    if isinstance(labels, np.ma.MaskedArray) and labels.dtype.kind in "iu":
-        return np.where(np.ma.getmaskarray(labels), -1, labels.data.astype(np.int64))
-    return np.asarray(labels)
-
-
-def _labels(known: Any, number: Mapping[Any, int] | None, count: int) -> tuple[Array, Array]:
-    """Check labels of some points: their rows, and their labels as numbers."""
+def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:
+    """Read labels of some points: their rows, and their labels as numbers."""
     if known is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    remedy = "give {point: label}, or a whole number for each point, -1 where it is unknown"
-    if isinstance(known, Mapping):
-        points = np.array([row_of("known", name, number, count) for name in known], dtype=np.int64)
-        refuse_missing("known", known)
-        distinct: dict[Any, int] = {}
-        try:
-            numbers = [distinct.setdefault(label, len(distinct)) for label in known.values()]
-        except TypeError:  # a label that is no hashable value
-            raise InputError("known", f"got {shown(known)}", remedy) from None
-        labels = np.array(numbers, dtype=np.int64)
-    else:
-        try:
-            values = _unmasked(known)
-        except ValueError:  # rows of several lengths
-            raise InputError("known", f"got {shown(known)}", remedy) from None
-        if values.shape != (count,) or values.dtype.kind not in "iu":
-            raise InputError("known", f"got {shown(known)} for {count} points", remedy)
-        points = np.flatnonzero(values != -1)
-        labels = values[points].astype(np.int64)
+    points, labels = labelled("known", known, nodes)
     if len(points) > MOST_LABELS:
         problem = f"labels {len(points)} points, and all pairs of them are stored"
         raise InputError("known", problem, f"give at most {MOST_LABELS}")
-    return points, labels
+    distinct: dict[Any, int] = {}
+    try:
+        numbered = [distinct.setdefault(label, len(distinct)) for label in labels]
+    except TypeError:  # a label that is no hashable value
+        raise InputError("known", f"got {shown(known)}", LABELS) from None
+    return points, np.array(numbered, dtype=np.int64)

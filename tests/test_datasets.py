@@ -430,3 +430,17 @@ def test_dataset_is_frozen():
     dataset = Dataset(np.eye(2))
     with pytest.raises(AttributeError):
         dataset.labels = np.arange(2)
+
+
+@pytest.mark.parametrize("title", ["id", "Name", "index", "doc_id", ""])
+def test_a_first_column_may_name_the_points(file, title):
+    found = read(file("named.csv", f"{title},x,y\n7,1.0,2.0\n8,2.0,1.0\n"))
+    assert found.data.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+    assert found.names == ("7", "8")
+
+
+def test_a_column_that_counts_the_rows_is_warned_of(file):
+    rows = "".join(f"{row},{row % 3},{row + 5}\n" for row in range(9))
+    with pytest.warns(GraphsoftWarning, match="column 'no' counts the rows"):
+        read(file("counted.csv", "x,y,no\n" + rows.replace("0,0", "3,0", 1)))
+    read(file("nameless.csv", rows))

@@ -11,7 +11,7 @@ from door import FORMATS, check_canonical, digest, raises, weighted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.errors import InputError
+from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.graph import as_graph, knn_graph
 from graphsoft.sparse_input import sparse_matrix
 
@@ -441,3 +441,34 @@ def test_extreme_weights_are_seen_wherever_they_stand(monkeypatch):
     W = np.kron(np.eye(4), [[0.0, 1.0], [1.0, 0.0]])
     W[6, 7] = W[7, 6] = 2.0**300
     assert as_graph(sp.csr_array(W)).notes[-1] == "weights multiplied by 2**-300"
+
+
+# what looks like something else
+
+
+@given(st.integers(8, 30), st.integers(1, 4), st.integers(0, 99))
+def test_dense_distances_as_weights_are_warned_of(n, d, seed):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    distances = np.sqrt(np.square(X[:, None] - X).sum(axis=2))
+    with pytest.warns(GraphsoftWarning, match="X looks like distances"):
+        as_graph(distances, affinity="precomputed")
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 4.0])
+def test_dense_similarities_are_weights(scale):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    similar = np.exp(-np.square(X[:, None] - X).sum(axis=2) / scale)
+    as_graph(similar, affinity="precomputed")
+    np.fill_diagonal(similar, 0.0)
+    as_graph(similar, affinity="precomputed")
+    as_graph(np.ones((20, 20)) - np.eye(20), affinity="precomputed")
+    as_graph((similar > 0.5).astype(float), affinity="precomputed")
+
+
+def test_columns_that_count_the_rows_are_warned_of():
+    values = np.random.default_rng(0).normal(size=(30, 2))
+    frame = pd.DataFrame(values, columns=["a", "b"])
+    as_graph(frame)
+    with pytest.warns(GraphsoftWarning, match="column 'index' counts the rows"):
+        as_graph(frame.reset_index())
+    as_graph(frame.assign(steps=2.0 * np.arange(30)))

@@ -376,3 +376,17 @@ def test_columns_of_a_frame_keep_their_order():
     assert {name for scores in h.distinctive() for name, _ in scores} <= {"a", "b", "c"}
     grown = h.partial_update(X[:2])
     assert grown.features.columns == ("a", "b", "c")
+
+
+def test_rows_are_weights_also_where_the_graph_was_made_of_distances():
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X = cloud(60)
+    finder = KNeighborsTransformer(mode="distance", n_neighbors=6).fit(X[:50])
+    h = graphsoft.hierarchy(finder.transform(X[:50]), LEVELS)
+    assert h.graph.from_distances
+    with pytest.warns(GraphsoftWarning, match="X: taken as weights"):
+        h.predict(finder.transform(X[50:]))
+    plain = graphsoft.hierarchy(graphsoft.as_graph(h.graph.adjacency), LEVELS)
+    assert not plain.graph.from_distances
+    plain.predict(finder.transform(X[50:]))

@@ -104,7 +104,9 @@ def test_must_link_against_known_labels_is_named():
         ({"cannot_link": [(0, 1.0)]}, r"cannot_link: names no point: 1\.0"),
         ({"cannot_link": [(0, True)]}, "cannot_link: names no point: True"),
         ({"known": [0, 1]}, r"known: got \[0, 1\] for 3 points"),
-        ({"known": [0.0, 1.0, 2.0]}, "known: got"),
+        ({"known": "abc"}, "known: got 'abc' for 3 points"),
+        ({"known": 3}, "known: got 3 for 3 points"),
+        ({"known": np.zeros((3, 1))}, r"known: got shape \(3, 1\) for 3 points"),
         ({"known": {5: 1}}, "known: names no point: 5"),
         ({"known": {0: [1]}}, r"known: got \{0: \[1\]\}"),
         ({"known": [[0, 1], [2], [3]]}, r"known: got \[\[0, 1\]"),
@@ -126,6 +128,22 @@ def test_unknown_names_are_refused():
 def test_labels_that_are_missing_are_refused(label):
     with pytest.raises(InputError, match="known: has no label for 2"):
         side_information(range(3), known={0: 1, 2: label})
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        ["x", None, "y", "x"],
+        np.array([5.0, np.nan, 6.0, 5.0]),
+        pd.Series(["x", pd.NA, "y", "x"], index=list("abcd")),
+        pd.Series([5.0, None, 6.0, 5.0]),
+        (7, -1, "y", 7),
+    ],
+)
+def test_labels_of_all_points_may_be_of_any_kind(known):
+    expected = side_information(range(4), known=[5, -1, 6, 5])
+    assert (side_information(range(4), known=known) != expected).nnz == 0
+    assert [name for name, _ in listed_labels(range(4), known)] == [0, 2, 3]
 
 
 def test_masked_labels_are_unknown():
