@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.contingency import shares_of
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
@@ -217,6 +217,8 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
         ids = tuple(map(str, range(shares.shape[1])))
     else:
         ids = tuple(map(str, np.unique(np.asarray(other)).tolist()))
+        if ids[0] == "-1" and len(ids) > 1:
+            warn("other: -1, by which HDBSCAN and others mean noise, is compared as a cluster")
     if shares.shape[0] != len(nodes):
         problem = f"has {shares.shape[0]} points, and the hierarchy {len(nodes)}"
         raise InputError("other", problem, "compare clusterings of the same points")

@@ -13,7 +13,7 @@ from strategies import memberships
 import graphsoft
 from graphsoft import metrics
 from graphsoft.comparison import Side, common_points, compared, overlaps
-from graphsoft.errors import InputError
+from graphsoft.errors import GraphsoftWarning, InputError
 
 
 @st.composite
@@ -194,3 +194,11 @@ def test_other_points_are_refused():
     for wrong in (None, 3, [[1, 2], [3]], np.full((77, 2), 0.7), [None] * 76 + [1]):
         with pytest.raises(InputError, match="other"):
             h.compare(wrong)
+
+
+def test_noise_is_a_cluster_and_warned_of():
+    h = graphsoft.hierarchy(nx.path_graph(6), [3, 2])
+    with pytest.warns(GraphsoftWarning, match="other: -1"):
+        noisy = h.compare([-1, 0, 0, 1, 1, -1])
+    h.compare([0, 0, 0, 1, 1, 1])
+    assert (noisy.adjusted_rand == h.compare([2, 0, 0, 1, 1, 2]).adjusted_rand).all()
