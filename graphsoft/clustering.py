@@ -62,8 +62,7 @@ def cluster(
         tells how many came out as they are known.
     known : mapping or sequence, optional
         Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
-        is unknown. They say who
-        belongs together, not which column of the memberships is whose.
+        is unknown. They say who belongs together, not which column of the memberships is whose.
     rng : None, int, or numpy Generator
         Where the chance comes from, for methods and searches that use any. None gives the same answer every
         time.
