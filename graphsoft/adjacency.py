@@ -100,7 +100,8 @@ def weight_matrix(
             argument,
             f"{len(negative)} weights are negative, the first is {_entry(matrix, row, column):g} at "
             f"{_edge(row, column, names)}",
-            "pass weights of at least 0, or affinity='features' if the rows are points",
+            "pass weights of at least 0"
+            + ", or affinity='features' if the rows are points" * (argument == "X"),
         )
     return result, notes
 

@@ -154,11 +154,10 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
     """
     array = _as_array(data, argument)
     if array.ndim != 2:
-        raise InputError(
-            argument,
-            f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}",
-            "pass a table with one row for each point, as X.reshape(len(X), -1), or X.reshape(1, -1) of one",
-        )
+        problem = f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}"
+        shape = "X.reshape(len(X), -1)" if array.ndim else "X.reshape(1, -1)"
+        remedy = f"pass a table with one row for each point, as {shape}"
+        raise InputError(argument, problem, remedy + (", or X.reshape(1, -1) of one" * (array.ndim == 1)))
     if array.shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")
     if array.shape[1] == 0:
@@ -217,11 +216,12 @@ def _as_array(data: Any, argument: str) -> Array:
             "S": "bytes",
             "V": "records",
         }
-        raise InputError(
-            argument,
-            f"holds {names.get(array.dtype.kind, 'no numbers')} (dtype {array.dtype})",
-            "convert it to real numbers first",
-        )
+        remedy = "convert it to real numbers first"
+        if array.dtype.kind == "U":
+            table = "make a table of texts first, as by scikit-learn's TfidfVectorizer"
+            remedy = table if array.ndim else "read a file first, as graphsoft.datasets.read(path).data"
+        problem = f"holds {names.get(array.dtype.kind, 'no numbers')} (dtype {array.dtype})"
+        raise InputError(argument, problem, remedy)
     if array.dtype.kind == "O" and array.ndim == 0:
         raise InputError(
             argument,

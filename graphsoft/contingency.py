@@ -104,12 +104,15 @@ def both_shares(truth: Any, labels: Any) -> tuple[sp.csr_array, sp.csr_array]:
 def shares_of(values: Any, argument: str) -> sp.csr_array:
     """Read labels or memberships as memberships: labels have a column for each distinct one, sorted.
 
+    Whatever has ``memberships``, as a level, stands for these.
+
     Examples
     --------
     >>> shares_of(["b", "a"], "labels").toarray()
     array([[0., 1.],
            [1., 0.]])
     """
+    values = getattr(values, "memberships", values)
     if sp.issparse(values):
         return _checked(sparse_matrix(values, argument), argument)
     try:
@@ -118,6 +121,8 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
         raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
     if array.ndim == 2:
         return _checked(sp.csr_array(dense_matrix(values, argument).astype(np.float64)), argument)
+    if array.ndim == 0:
+        raise InputError(argument, f"got {shown(values)}", "give labels, or memberships, of all points")
     if array.ndim != 1 or not len(array):
         raise InputError(argument, f"got shape {array.shape}", "give one entry for each point, at least one")
     try:

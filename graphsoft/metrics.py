@@ -1,6 +1,7 @@
 """Scores of a clustering, against known labels or against its graph.
 
-Wherever labels are taken, memberships may be given instead, an array or sparse matrix whose rows sum to one.
+Wherever labels are taken, memberships may be given instead, an array or sparse matrix whose rows sum to one,
+or what has them, as a level.
 Counts then are expected ones, where every point draws its cluster by its memberships; hard memberships give
 the scores of the labels that they stand for.
 """

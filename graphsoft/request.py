@@ -132,7 +132,7 @@ def falling_sizes(levels: Any, points: int | None) -> list[int]:
     """Check the sizes of the levels, as far as it can be done before the graph is there."""
     unfit = (str, bytes, bytearray, memoryview, Set, Mapping)
     single = isinstance(levels, unfit) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0
-    if isinstance(levels, str):
+    if isinstance(levels, str) or levels is None:
         remedy = "list falling sizes, as levels=[100, 20, 10], or pass 'auto'"
         raise InputError("levels", f"got {shown(levels)}", remedy)
     sizes: list[int] = []
@@ -151,10 +151,12 @@ def falling_sizes(levels: Any, points: int | None) -> list[int]:
 
 def rows_told(X: Any) -> int | None:
     """Count the points of an input that has not been checked yet, if it tells."""
+    if isinstance(X, str | bytes | Mapping | Set):  # the door says what is wrong with it
+        return None
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
     try:
         return len(X)
-    except TypeError:  # as for a scalar; the door says what is wrong with it
+    except TypeError:  # as for a scalar
         return None

@@ -266,7 +266,7 @@ class Hierarchy(Sequence[Level]):
 
         Parameters
         ----------
-        other : Hierarchy, Clustering, mapping, labels or memberships
+        other : Hierarchy, Level, Clustering, mapping, labels or memberships
             Where both have names of points, these are matched. A mapping has a label for each name; labels
             and memberships have a row for each point, in the order of `nodes`.
 

@@ -202,3 +202,11 @@ def test_noise_is_a_cluster_and_warned_of():
         noisy = h.compare([-1, 0, 0, 1, 1, -1])
     h.compare([0, 0, 0, 1, 1, 1])
     assert (noisy.adjusted_rand == h.compare([2, 0, 0, 1, 1, 2]).adjusted_rand).all()
+
+
+def test_a_level_stands_for_its_memberships():
+    h, other = (graphsoft.hierarchy(nx.path_graph(12), levels) for levels in ([6, 3], [4, 2]))
+    assert str(h.compare(other[0])) == str(h.compare(other[0].memberships))
+    assert metrics.nmi(h[0].labels, other[0]) == metrics.nmi(h[0].labels, other[0].memberships)
+    with pytest.raises(InputError, match="other: got <object"):
+        h.compare(object())

@@ -59,7 +59,7 @@ def test_many_clusters_take_little_room():
     [
         ([0, 1], "got 2 for 4 nodes"),
         (np.ones((4, 2, 1)), "got shape"),
-        (0, "got shape"),
+        (0, "got 0"),
         (np.full((4, 2), 0.4), "row 0, which sums to 0.8"),
         (np.tile([1.5, -0.5], (4, 1)), "holds -0.5"),
         (sp.csr_array((4, 2)), "row 0, which sums to 0"),

@@ -282,7 +282,7 @@ def test_wrong_runs_are_named(first, second, message):
     ("truth", "labels", "message"),
     [
         ([], [], "truth: got shape"),
-        (0, [0], "truth: got shape"),
+        (0, [0], "truth: got 0. Remedy: give labels"),
         ([[[0, 1]]], [0, 1], "truth: got shape"),
         ([0, 1], [0, 1, 1], "labels: got 3 for 2"),
         (np.array(["a", 1], dtype=object), [0, 1], "truth: cannot be sorted"),
