@@ -25,7 +25,7 @@ MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
 
 
 def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
-    """Keep only these rows and columns, which rise; ``matrix[rows][:, rows]`` would make two copies.
+    """Keep only these rows and columns, which rise: one copy, if they lose no entries, where SciPy makes two.
 
     Examples
     --------
@@ -42,8 +42,12 @@ def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
     del kept
     inside = columns >= 0
     if not inside.all():
-        before = np.concatenate(([0], np.cumsum(inside)))
-        data, columns, indptr = data[inside], columns[inside], before[indptr].astype(indptr.dtype)
+        before = np.zeros(len(inside) + 1, dtype=indptr.dtype)
+        np.cumsum(inside, out=before[1:])
+        indptr = before[indptr]
+        del before
+        data = data[inside]
+        columns = columns[inside]
     return sp.csr_array((data, columns, indptr), shape=(len(rows), len(rows)))
 
 

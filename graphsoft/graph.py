@@ -469,7 +469,7 @@ def knn_graph(
 
 
 def subgraph(graph: Graph, nodes: Array) -> Graph:
-    """Keep only these nodes, which rise, numbered from 0; the graph itself if they are all.
+    """Keep only these nodes, which rise, without names and sites; the graph itself if they are all.
 
     Examples
     --------

@@ -24,10 +24,11 @@ class LevelReport:
         Passes over a graph, on all scales.
     trace : tuple of float
         Log-likelihood each time that the support was widened, on the graph that the level was fitted to; for
-        a polished level that is the points' graph, with every cluster still whole in one group. The last
-        value of the finest one is from when the levels above were polished, which costs it some. For methods
-        other than relation factorization what they minimize, see `Clustering.trace`. What is known of pairs
-        has been put into that graph; the two figures below are of the graph as it was given.
+        a polished level that is the points' graph, with every cluster still whole in one group. Where the
+        finest one has its last round when those above are polished, which costs it some, the last value is
+        from then. For methods other than relation factorization what they minimize, see `Clustering.trace`.
+        What is known of pairs has been put into that graph; the two figures below are of the graph as it was
+        given.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
     kkt_gap : float or None

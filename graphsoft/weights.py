@@ -27,10 +27,10 @@ WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
 SYMMETRIZE = ("union", "mutual", "average")
 
 HUGE = 2.0**1022  # two distances above it may not have a sum
-ELEMENTS_PER_BLOCK = 1 << 17  # temporaries have about this many numbers
-SMALLEST = (
-    2.0**-52
-)  # an edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow
+# Numbers in a temporary, of which there are several: a megabyte each stays near the processor.
+AT_ONCE = 1 << 17
+# An edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow.
+SMALLEST = 2.0**-52
 
 
 def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
@@ -71,7 +71,7 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
         back = np.argsort(np.argsort(indices, axis=1, kind="stable"), axis=1, kind="stable")
         return np.where(present, np.take_along_axis(shared, back, axis=1), 0.0)
     around = Surroundings.of(indices, distances)
-    for start, stop in blocks(len(indices), max(1, ELEMENTS_PER_BLOCK // (8 * indices.shape[1] + 1))):
+    for start, stop in blocks(len(indices), max(1, AT_ONCE // (8 * indices.shape[1] + 1))):
         rows, ranks = np.nonzero(present[start:stop])
         rows += start
         apart, others = distances[rows, ranks], indices[rows, ranks]
@@ -164,7 +164,7 @@ def weights_of_others(
         return present.astype(np.float64)
     result = np.zeros(distances.shape)
     if weights == "jaccard":
-        size = max(1, ELEMENTS_PER_BLOCK // (indices.shape[1] ** 2 + 1))
+        size = max(1, AT_ONCE // (indices.shape[1] ** 2 + 1))
         for start, stop in blocks(len(indices), size):
             own = np.full(stop - start, -2) if numbers is None else numbers[start:stop]
             result[start:stop] = _jaccard(indices[start:stop], around.lists, own)

@@ -28,6 +28,7 @@ def test_submatrix(W, data):
     assert found.toarray().tolist() == W[np.ix_(rows, rows)].tolist()
     assert found.nnz == np.count_nonzero(W[np.ix_(rows, rows)])
     assert found.has_canonical_format
+    assert found.indices.dtype == found.indptr.dtype == np.int32
 
 
 def mirror_sum(W, cut):

@@ -11,6 +11,7 @@ from door import FORMATS, check_canonical, digest, raises, weighted
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphsoft import weights
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.graph import as_graph, knn_graph
 from graphsoft.sparse_input import sparse_matrix
@@ -472,3 +473,11 @@ def test_columns_that_count_the_rows_are_warned_of():
     with pytest.warns(GraphsoftWarning, match="column 'index' counts the rows"):
         as_graph(frame.reset_index())
     as_graph(frame.assign(steps=2.0 * np.arange(30)))
+
+
+@pytest.mark.parametrize("kind", ["local-scaling", "gaussian", "relative"])
+def test_weights_do_not_depend_on_blocks(kind, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    whole = knn_graph(X, 5, weights=kind).adjacency
+    monkeypatch.setattr(weights, "AT_ONCE", 1)
+    assert (whole != knn_graph(X, 5, weights=kind).adjacency).nnz == 0

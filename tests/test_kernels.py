@@ -412,13 +412,17 @@ def test_merge_clusters(example, data, cut):
 def test_hold_groups(example, data, cut):
     _, S = example
     group, count = data.draw(groupings(S.shape[1]))
-    stepped = data.draw(memberships(len(S), S.shape[1]))
+    stepped = sparse(data.draw(memberships(len(S), S.shape[1])))
+    stepped[2][data.draw(st.lists(st.integers(0, len(stepped[2]) - 1)))] = (
+        0.0  # lost in the step, still stored
+    )
     parts = []
     for start, stop in pieces(len(S), cut):
         out = np.zeros(stop - start + 1, np.int64), np.empty(2 * S.size, np.int32), np.empty(2 * S.size)
-        filled = groups.hold_groups(*sparse(stepped), *sparse(S), group, count, start, stop, *out)
+        filled = groups.hold_groups(*stepped, *sparse(S), group, count, start, stop, *out)
         parts.append((out[0], out[1][:filled], out[2][:filled]))
     found = rows(parts, S.shape[1])
+    stepped = sp.csr_array((stepped[2], stepped[1], stepped[0]), shape=S.shape).toarray()
     expected = naive.held(stepped, S, naive.indicator(group, count))
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
     assert found.nnz == (expected > 0).sum()

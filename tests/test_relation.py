@@ -518,3 +518,23 @@ def test_methods_have_names():
 def test_bad_settings_are_named(options, words):
     with pytest.raises(InputError, match=words):
         Relation(**options)
+
+
+def test_crowded_scales_are_passed_over():
+    graph, seen = graphsoft.knn_graph(np.random.default_rng(0).normal(size=(200, 3)), 5), []
+    Relation().cluster(Sample(graph), 30, None, lambda *step: seen.append(step))
+    last = [step for step in seen if step[0] == "factorizing"][-1]
+    assert last[1] == last[2] == 12  # three rounds on the points, for no scale has two nodes a cluster
+    assert [len(scale.graph) for scale in coarsen(graph, 30)] == [48, 30]
+
+
+def test_levels_in_between_take_one_round_and_the_finest_its_last_within_groups():
+    X, seen = np.random.default_rng(0).normal(size=(200, 3)), []
+    h = graphsoft.hierarchy(X, [20, 8, 3], progress=lambda *step: seen.append(step))
+    finest, between, top = h.report.levels
+    assert [len(each.trace) for each in h.report.levels] == [3, 1, 3]
+    assert (between.sweeps, top.sweeps) == (4, 12)
+    assert finest.status.endswith("and by 4 more within the level above")
+    assert between.status == "grouped and polished by 4 sweeps"
+    assert ("refining", 4, 4) in seen
+    assert finest.log_likelihood > finest.trace[-1]

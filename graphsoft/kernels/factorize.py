@@ -84,9 +84,8 @@ def gains(
         i = rows[row]
         first, likelihood = filled, 0.0
         if filled + count > len(out_clusters):
-            # a row seldom fills this, but to count how much it will would cost another pass over the edges
-            out_clusters = longer(out_clusters, filled, 2 * (filled + count))
-            out_gains = longer(out_gains, filled, 2 * (filled + count))
+            room = 2 * (filled + count)  # seldom filled, but counting would cost another pass over the edges
+            out_clusters, out_gains = longer(out_clusters, filled, room), longer(out_gains, filled, room)
         if degrees[i] > 0.0 and _is_inside(indptr, indices, single, i):
             out_clusters[filled], out_gains[filled] = single[i], 1.0
             filled += 1
@@ -101,7 +100,7 @@ def gains(
         for edge in range(indptr[i], indptr[i + 1]):
             j = indices[edge]
             if single[j] >= 0:
-                only = np.uint32(single[j])
+                only = np.uint32(single[j])  # of the type of `clusters`, so that `_entered` is compiled once
                 filled = _entered(only, seen, gain, alone, out_clusters, filled)
                 alone[only] += weights[edge] * per_degree
                 continue
@@ -225,7 +224,7 @@ def sweep(
 
 @kernel
 def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[float, int]:
-    """Find the least gain in ``start:stop`` with which a cluster enters, and how many with just that may."""
+    """Find the least gain in ``start:stop``, at least 1, by which a cluster enters; how many have it."""
     most = len(largest)
     for place in range(most):
         largest[place] = 1.0

@@ -81,7 +81,7 @@ class Sample:
         )
 
     def take(self, rows: Array) -> Sample:
-        """Keep only these points."""
+        """Keep only these points, whose rows rise."""
         graph, features, side = self.given_graph, self.given_features, self.side
         return Sample(
             graph if graph is None else subgraph(graph, rows),

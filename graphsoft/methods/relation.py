@@ -88,8 +88,8 @@ class Relation:
         on m; ``dense`` keeps all m, the reference for small m.
     rounds : int
         Times the support is widened on the graph itself; on the coarser scales once. Where levels are
-        polished, the last of several times for the finest one comes when all are found; the top one is
-        polished as many times, those in between once.
+        polished, the last of several times for the finest one comes when all are found, with adaptive
+        support; the top one is polished as many times, those in between once.
     sweeps : int
         Sweeps after each widening; with dense support a round has ``2 * (sweeps + 1)`` in all.
     max_sweeps : int
