@@ -105,7 +105,7 @@ def weight_matrix(
             f"{len(negative)} weights are negative, the first is {_entry(matrix, row, column):g} at "
             f"{_edge(row, column, names)}",
             "pass weights of at least 0"
-            + ", or affinity='features' if the rows are points" * (argument == "X"),
+            + ", or affinity='features' if the rows are points" * (argument == "X" and names is None),
         )
     return result, notes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import os
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -27,13 +28,17 @@ __all__ = [
     "integer",
     "number",
     "refuse_no_numbers",
-    "warn_of_counting",
+    "warn_of_columns",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 REAL_KINDS = "biuf"
 
+TEXTS = "make a table of texts first, as by scikit-learn's TfidfVectorizer"
+FILES = "read a file first, as graphsoft.datasets.read(path).data"
+
+USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
 # A column of fewer values may rise by one at each by chance.
 FEWEST_COUNTED = 8
 
@@ -218,16 +223,15 @@ def _as_array(data: Any, argument: str) -> Array:
         }
         remedy = "convert it to real numbers first"
         if array.dtype.kind == "U":
-            table = "make a table of texts first, as by scikit-learn's TfidfVectorizer"
-            remedy = table if array.ndim else "read a file first, as graphsoft.datasets.read(path).data"
+            remedy = TEXTS if array.ndim else FILES
         problem = f"holds {names.get(array.dtype.kind, 'no numbers')} (dtype {array.dtype})"
         raise InputError(argument, problem, remedy)
     if array.dtype.kind == "O" and array.ndim == 0:
-        raise InputError(
-            argument,
-            f"got an object of type {type(data).__name__}",
-            "pass an array, a data frame, a SciPy sparse matrix, a networkx graph or a graphsoft.Graph",
-        )
+        kinds = "pass an array, a data frame, a SciPy sparse matrix, a networkx graph or a graphsoft.Graph"
+        remedy = FILES if isinstance(data, os.PathLike) else kinds
+        raise InputError(argument, f"got an object of type {type(data).__name__}", remedy)
+    if array.dtype.kind == "O" and array.ndim == 1 and any(isinstance(each, str) for each in array[:99]):
+        raise InputError(argument, "holds text", TEXTS)
     return array
 
 
@@ -281,18 +285,27 @@ def frame_columns(data: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in columns)
 
 
-def warn_of_counting(columns: Sequence[str], values: Array) -> None:
-    """Warn of columns that count the rows: they are names of points rather than features.
+def warn_of_columns(columns: Sequence[str], values: Array) -> None:
+    """Warn of features that seem to be none: columns of classes, and columns that count the rows.
 
     Examples
     --------
-    >>> warn_of_counting(["height"], np.array([[1.0], [2.0], [4.0]]))
+    >>> warn_of_columns(["height"], np.array([[1.0], [2.0], [4.0]]))
     """
+    for name in columns:
+        if name.casefold() in USUAL_LABELS:
+            warn(f"column {name!r} is used as a feature; if it is the classes, name it as labels, or drop it")
     if len(values) < FEWEST_COUNTED:
         return
-    for name, column in zip(columns, values.T, strict=True):
-        if column[1] - column[0] == 1.0 and (column == column[0] + np.arange(len(column))).all():
-            warn(f"column {name!r} counts the rows, and is used as a feature; drop it if it names them")
+    rows = np.arange(len(values))
+    counting = [
+        name
+        for name, column in zip(columns, values.T, strict=True)
+        if column[1] - column[0] == 1.0 and (column == column[0] + rows).all()
+    ]
+    if counting:
+        named = ", ".join(map(repr, counting[:3])) + ", ..." * (len(counting) > 3)
+        warn(f"column {named} counts the rows, and is used as a feature; drop it if it names them")
 
 
 def _place(place: Any, columns: tuple[str, ...] | None = None) -> str:

@@ -18,6 +18,7 @@ from graphsoft.errors import InputError, shown, warn
 from graphsoft.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
+from graphsoft.side import by_name
 from graphsoft.tables import aligned, figure, levels_shown, shortened
 
 __all__ = ["Comparison", "Match", "Side", "common_points", "compared", "overlaps", "side_of"]
@@ -203,6 +204,7 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
     >>> side_of({"x": "red", "y": "blue"}, ("y", "x")).ids
     (('blue', 'red'),)
     """
+    other = by_name(other, nodes)
     if isinstance(other, Mapping):
         missing = [name for name in nodes if name not in other]
         if missing:
@@ -218,7 +220,7 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
         ids = tuple(map(str, range(shares.shape[1])))
     else:
         ids = tuple(map(str, np.unique(np.asarray(other)).tolist()))
-        if ids[0] == "-1" and len(ids) > 1:
+        if {"-1", "-1.0"} & set(ids) and len(ids) > 1:
             warn("other: -1, by which HDBSCAN and others mean noise, is compared as a cluster")
     if shares.shape[0] != len(nodes):
         problem = f"has {shares.shape[0]} points, and the hierarchy {len(nodes)}"

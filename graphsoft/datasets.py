@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, load_npz
 
-from graphsoft.checks import warn_of_counting
+from graphsoft.checks import USUAL_LABELS, warn_of_columns
 from graphsoft.errors import InputError, warn
 
 __all__ = ["Dataset", "read"]
@@ -148,7 +148,6 @@ def _no_labels(path: Path, labels: str | None) -> None:
 
 # ---------------------------------------------------------------------------------------------- tables
 
-_USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
@@ -175,9 +174,11 @@ def _read_table(path: Path, labels: str | None) -> Dataset:
         values, known, names = _parse_rows(chain(begin[layout.has_header :], rows), layout)
     if not len(values):
         raise InputError("path", f"{path.name!r} holds no points", "give at least one row of numbers")
+    if len(set(names)) < len(names):
+        warn(f"column {layout.titles[0]!r} is taken as names of the points, and some are the same")
     data = np.frombuffer(values, dtype=np.float64).reshape(-1, len(layout.features))
     if layout.has_header:
-        warn_of_counting([layout.titles[column] for column in layout.features], data)
+        warn_of_columns([layout.titles[column] for column in layout.features], data)
     return Dataset(
         data=data,
         labels=None if layout.label is None else _as_labels(known),
@@ -205,16 +206,13 @@ def _lay_out(begin: list[list[str]], labels: str | None) -> _Layout:
         raise InputError(
             "path", f"the columns are {titles}, none of them a feature", "add columns of numbers"
         )
-    for column in features:
-        if titles[column].casefold() in _USUAL_LABELS:
-            doubt = f"column {titles[column]!r} is used as a feature; if it is the classes, name it as labels"
-            warn(doubt)
     return _Layout(titles, has_header, features, label, name)
 
 
 def _is_name(title: str) -> bool:
     """Tell the usual titles of a column of names."""
-    return title in ("", "id", "name", "index") or title.endswith("_id")
+    of_class = title.removesuffix("_id") in {*USUAL_LABELS, "cluster"}
+    return title in ("", "id", "name", "index") or (title.endswith("_id") and not of_class)
 
 
 def _is_header(first: list[str], second: list[str]) -> bool:

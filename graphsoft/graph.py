@@ -26,7 +26,7 @@ from graphsoft.checks import (
     frame_columns,
     generator,
     integer,
-    warn_of_counting,
+    warn_of_columns,
 )
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.finders import check_finder, found_within
@@ -56,6 +56,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 AFFINITIES = ("auto", "features", "precomputed")
 DISTANCES = "taken as distances"  # how the note on a graph that was made of them begins
+# Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
+LIKE_DISTANCES = 0.25
 SPARSE_METRICS = ("euclidean", "cosine")
 
 
@@ -256,11 +258,13 @@ def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> 
     if not sp.issparse(X):
         columns, X = frame_columns(X), dense_matrix(X)
         if affinity == "precomputed":
-            return _dense_graph(X)
+            graph = _given(sp.csr_array(X.astype(np.float64)), None, [])
+            _warn_of_distances(graph.adjacency)
+            return graph
         if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
             notes = ["a dense symmetric array taken as features; affinity='precomputed' takes it as a graph"]
         if columns is not None:
-            warn_of_counting(columns, X)
+            warn_of_columns(columns, X)
     elif affinity == "precomputed":
         return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
     elif affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
@@ -336,33 +340,32 @@ def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]
     return _graph(result, nodes, notes + done)
 
 
-def _dense_graph(X: Array) -> Graph:
-    """Make a graph of a dense array of weights, and warn where it looks like distances."""
-    graph = _given(sp.csr_array(X.astype(np.float64)), None, [])
-    if _like_distances(X):
-        warn(
-            "X looks like distances: 0 on the diagonal, above 0 elsewhere, and no way round is shorter; but "
-            "affinity='precomputed' takes it as weights, the larger the nearer, as exp(-X**2 / X.mean()**2)"
-        )
-    return graph
+def _warn_of_distances(matrix: sp.csr_array) -> None:
+    """Warn where weights between nearly all points look like distances.
 
-
-def _like_distances(values: Array) -> bool:
-    """Tell whether only the diagonal is 0, and the triangle inequality holds on short ways around.
-
-    It is tried on ways from each point to one of the next six by way of one between them.
+    Of the sides of a triangle the two longest are the nearest to each other, and of weights between three
+    points the two least are, for what is near to one of two near points is near to the other.
     """
-    count, steps = len(values), range(1, 4)
-    if count < 8 or values.diagonal().any() or np.count_nonzero(values) < count * (count - 1):
-        return False
-    rows = np.arange(count)
-    apart = [values[rows, (rows + step) % count] for step in range(7)]
-    equal = all((each == apart[1]).all() for each in apart[1:])  # as in a complete graph without weights
-    return not equal and all(
-        bool((apart[one + two] <= (apart[one] + np.roll(apart[two], -one)) * (1 + 1e-6)).all())
+    count = matrix.shape[0]
+    if count < 8 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
+        return
+    if matrix.diagonal().max() > 1e-6 * matrix.data.max():
+        return
+    rows, steps = np.arange(count), range(1, 4)
+    apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
+    sides = [
+        [apart[one], np.roll(apart[two], -one), apart[one + two]]
         for one in steps
         for two in steps
-    )
+        if one + two < count
+    ]
+    least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
+    towards = (middle - least - (largest - middle)).sum()
+    if towards > LIKE_DISTANCES * (largest - least).sum():
+        warn(
+            "X looks like distances between all points, and is taken as weights, the larger the nearer; "
+            "pass features, or weights as np.exp(-((X / X.mean()) ** 2))"
+        )
 
 
 def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
@@ -371,6 +374,7 @@ def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: 
     edges, done = weight_matrix(matrix, "X")
     result, pair = asymmetry(edges)
     if pair is None:
+        _warn_of_distances(result)
         return _graph(result, None, notes + done)
     lists = neighbor_lists(matrix)
     if lists is None:

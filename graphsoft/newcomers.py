@@ -110,7 +110,7 @@ class Nodes:
         count = len(self.known.points)
         more = _row_count(X) if growing else 0
         values = _new_rows(X, sorted({count, count + more}), True, "nodes")
-        if self.from_distances:
+        if self.from_distances and len(values.data) and np.ptp(values.data) > 0.0:
             warn(
                 "X: taken as weights, the larger the nearer, although the graph was made of distances; with "
                 "neighbors= instead of that graph the neighbours of new points are found, and weighed as here"

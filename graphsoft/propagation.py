@@ -305,7 +305,7 @@ def read_labels(y_partial: Any, nodes: Sequence[Any]) -> tuple[Array, Array, Arr
         raise InputError("y_partial", f"holds {shown(known)}", remedy)
     try:
         classes, numbered = np.unique(np.asarray(known), return_inverse=True)
-    except (TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         raise InputError("y_partial", f"holds {shown(known)}", remedy) from None
     if numbered.shape != rows.shape:
         raise InputError("y_partial", f"holds {shown(known)}", LABELS)

@@ -267,8 +267,9 @@ class Hierarchy(Sequence[Level]):
         Parameters
         ----------
         other : Hierarchy, Level, Clustering, mapping, labels or memberships
-            Where both have names of points, these are matched. A mapping has a label for each name; labels
-            and memberships have a row for each point, in the order of `nodes`.
+            Where both have names of points, these are matched. A mapping, or a pandas Series indexed by
+            names, has a label for each name; labels, memberships and levels have a row for each point, in the
+            order of `nodes`.
 
         Returns
         -------

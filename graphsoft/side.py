@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 
 __all__ = [
     "LABELS",
+    "by_name",
     "kept_pairs",
     "labelled",
     "listed_labels",
@@ -25,6 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # All pairs of labelled points are stored, so that twice as many take four times the memory.
 MOST_LABELS = 2000
 LABELS = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
+WRITTEN_MISSING = {"", "-1", "nan", "NaN", "None", "<NA>"}  # which NumPy makes of numbers among texts
 PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
 
 
@@ -111,7 +113,24 @@ def labelled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, l
     >>> rows.tolist(), labels
     ([0, 2], ['b', 'a'])
     """
+    labels = by_name(labels, nodes)
     return (_of_some if isinstance(labels, Mapping) else _of_all)(argument, labels, nodes)
+
+
+def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
+    """Make a mapping of a pandas Series whose index has the names of points; all else stays as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> by_name(pd.Series(["red", None], index=["y", "x"]), ("x", "y", "z"))
+    {'y': 'red'}
+    """
+    if isinstance(nodes, range) or not (hasattr(labels, "index") and hasattr(labels, "items")):
+        return labels
+    if isinstance(labels, Mapping) or not set(labels.index) <= set(nodes):
+        return labels
+    return {name: label for name, label in labels.items() if not _is_unknown(label)}
 
 
 def kept_pairs(side: sp.csr_array, labels: Array) -> str:
@@ -197,16 +216,28 @@ def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
         fits = False
     if not fits:
         raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS)
-    values = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise InputError(argument, f"got shape {values.shape} for {len(nodes)} points", LABELS)
-        if values.dtype.kind in "iuf" and not isinstance(values, np.ma.MaskedArray):
-            rows = np.flatnonzero(~np.isnan(values) & (values != -1))
-            return rows, values[rows].tolist()
-        values = values.tolist()  # None where one is masked
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise InputError(argument, f"got shape {labels.shape} for {len(nodes)} points", LABELS)
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf" and not np.ma.isMaskedArray(labels):
+        rows = np.flatnonzero(~np.isnan(labels) & (labels != -1))
+        return rows, labels[rows].tolist()
+    try:
+        values = list(_objects(labels))
+    except TypeError:
+        raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS) from None
     rows = np.array([row for row, label in enumerate(values) if not _is_unknown(label)], dtype=np.int64)
-    return rows, [values[row] for row in rows]
+    known = [values[row] for row in rows]
+    odd = sorted({label for label in known if isinstance(label, str) and label in WRITTEN_MISSING})
+    if odd:
+        warn(f"{argument}: the text {odd[0]!r} is taken as a label; where one is unknown, use None")
+    return rows, known
+
+
+def _objects(labels: Any) -> Any:
+    """Take the values out of arrays and columns: whole numbers stay whole, and what is masked is None."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy(dtype=object)
+    return labels.tolist() if isinstance(labels, np.ndarray) else labels
 
 
 def _is_unknown(label: Any) -> bool:
@@ -214,9 +245,10 @@ def _is_unknown(label: Any) -> bool:
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell None, NaN, and the missing values of pandas, which nothing can be compared with."""
-    nan = isinstance(label, numbers.Real) and label != label  # noqa: PLR0124
-    return nan or label is None or type(label).__name__ in ("NAType", "NaTType")
+    """Tell None, NaN, and the missing values of pandas and NumPy, which nothing can be compared with."""
+    if label is None or label is np.ma.masked or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, numbers.Number) and bool(label != label)  # noqa: PLR0124
 
 
 def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:

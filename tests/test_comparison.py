@@ -200,6 +200,8 @@ def test_noise_is_a_cluster_and_warned_of():
     h = graphsoft.hierarchy(nx.path_graph(6), [3, 2])
     with pytest.warns(GraphsoftWarning, match="other: -1"):
         noisy = h.compare([-1, 0, 0, 1, 1, -1])
+    with pytest.warns(GraphsoftWarning, match="other: -1"):
+        h.compare(np.array([-1.0, 0, 0, 1, 1, -5]))
     h.compare([0, 0, 0, 1, 1, 1])
     assert (noisy.adjusted_rand == h.compare([2, 0, 0, 1, 1, 2]).adjusted_rand).all()
 

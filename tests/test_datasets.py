@@ -444,3 +444,9 @@ def test_a_column_that_counts_the_rows_is_warned_of(file):
     with pytest.warns(GraphsoftWarning, match="column 'no' counts the rows"):
         read(file("counted.csv", "x,y,no\n" + rows.replace("0,0", "3,0", 1)))
     read(file("nameless.csv", rows))
+
+
+def test_names_that_repeat_are_warned_of(file):
+    with pytest.warns(GraphsoftWarning, match="column 'site_id' is taken as names of the points, and some"):
+        read(file("repeated.csv", "site_id,x\n7,1.0\n7,2.0\n"))
+    assert read(file("classes.csv", "class_id,x\n7,1.0\n7,2.5\n")).names is None

@@ -447,23 +447,39 @@ def test_extreme_weights_are_seen_wherever_they_stand(monkeypatch):
 # what looks like something else
 
 
-@given(st.integers(8, 30), st.integers(1, 4), st.integers(0, 99))
-def test_dense_distances_as_weights_are_warned_of(n, d, seed):
-    X = np.random.default_rng(seed).normal(size=(n, d))
-    distances = np.sqrt(np.square(X[:, None] - X).sum(axis=2))
+@given(st.integers(12, 40), st.integers(2, 9), st.sampled_from([1.0, 2.0]), st.integers(0, 999))
+def test_distances_between_all_points_are_warned_of(n, d, power, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 9 * np.eye(d)[rng.permutation(np.arange(n) % 2)]
+    distances = np.square(X[:, None] - X).sum(axis=2) ** (power / 2)
     with pytest.warns(GraphsoftWarning, match="X looks like distances"):
         as_graph(distances, affinity="precomputed")
+    with pytest.warns(GraphsoftWarning, match="X looks like distances"):
+        as_graph(sp.csr_array(distances))
 
 
-@pytest.mark.parametrize("scale", [0.5, 1.0, 4.0])
-def test_dense_similarities_are_weights(scale):
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    similar = np.exp(-np.square(X[:, None] - X).sum(axis=2) / scale)
-    as_graph(similar, affinity="precomputed")
-    np.fill_diagonal(similar, 0.0)
-    as_graph(similar, affinity="precomputed")
-    as_graph(np.ones((20, 20)) - np.eye(20), affinity="precomputed")
-    as_graph((similar > 0.5).astype(float), affinity="precomputed")
+def similarities(X):
+    apart = np.square(X[:, None] - X).sum(axis=2)
+    directions = np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True)
+    yield from (np.exp(-apart / scale) for scale in (0.5, 1.0, 4.0))
+    yield np.exp(-apart / apart.mean() ** 2)
+    yield 1.0 / (1.0 + np.sqrt(apart))
+    yield directions @ directions.T
+    yield np.abs(np.corrcoef(X))
+    yield (apart < 3.0).astype(float)
+    noise = np.random.default_rng(0).random(apart.shape)
+    yield noise + noise.T
+    yield np.ones_like(apart)
+
+
+@pytest.mark.parametrize("n", [8, 40])
+@pytest.mark.parametrize("d", [3, 20])
+def test_similarities_are_weights(n, d):
+    for similar in similarities(np.random.default_rng(0).normal(size=(n, d))):
+        alike = (similar + similar.T) / 2
+        as_graph(alike, affinity="precomputed")
+        np.fill_diagonal(alike, 0.0)
+        as_graph(alike, affinity="precomputed")
 
 
 def test_columns_that_count_the_rows_are_warned_of():
@@ -473,6 +489,10 @@ def test_columns_that_count_the_rows_are_warned_of():
     with pytest.warns(GraphsoftWarning, match="column 'index' counts the rows"):
         as_graph(frame.reset_index())
     as_graph(frame.assign(steps=2.0 * np.arange(30)))
+    with pytest.warns(GraphsoftWarning, match=r"column 'index', 'no' counts"):
+        as_graph(frame.reset_index().assign(no=range(1, 31)))
+    with pytest.warns(GraphsoftWarning, match="column 'Label' is used as a feature"):
+        as_graph(frame.assign(Label=1.5))
 
 
 @pytest.mark.parametrize("kind", ["local-scaling", "gaussian", "relative"])

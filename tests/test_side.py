@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft import side
-from graphsoft.errors import InputError
+from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.side import listed_labels, side_information
 
 
@@ -138,6 +138,11 @@ def test_labels_that_are_missing_are_refused(label):
         pd.Series(["x", pd.NA, "y", "x"], index=list("abcd")),
         pd.Series([5.0, None, 6.0, 5.0]),
         (7, -1, "y", 7),
+        pd.Series([2**60, None, 2**60 + 1, 2**60], dtype="Int64"),
+        pd.Categorical([3, None, 7, 3]),
+        [1, np.ma.masked, 2, 1],
+        {"a": 1, "b": None, "c": 2, "d": 1}.values(),
+        [("x", 1), None, ("x", 2), ("x", 1)],
     ],
 )
 def test_labels_of_all_points_may_be_of_any_kind(known):
@@ -163,3 +168,17 @@ def test_too_many_labels_are_refused(monkeypatch):
 def test_nothing_known_is_none():
     assert side_information(range(3)) is None
     assert side_information(range(3), [], [], [-1, -1, 2]) is None
+
+
+def test_a_series_goes_by_its_names():
+    labels = pd.Series({"z": 1.0, "x": 2.0, "y": np.nan})
+    assert listed_labels(("x", "y", "z"), labels) == (("x", 2.0), ("z", 1.0))
+    assert listed_labels(("x", "y", "z"), labels[["z"]]) == (("z", 1.0),)
+    assert listed_labels(("u", "v", "w"), labels) == (("u", 1.0), ("v", 2.0))
+    assert listed_labels(range(3), pd.Series([4, 5, 6], index=[2, 1, 0])) == ((0, 4), (1, 5), (2, 6))
+
+
+@pytest.mark.parametrize("labels", [np.array(["a", -1, "b"]), np.array(["a", "b", np.nan])])
+def test_missing_labels_that_became_texts_are_warned_of(labels):
+    with pytest.warns(GraphsoftWarning, match="known: the text '(-1|nan)' is taken as a label"):
+        side_information(range(3), known=labels)
