@@ -347,18 +347,13 @@ def _warn_of_distances(matrix: sp.csr_array) -> None:
     points the two least are, for what is near to one of two near points is near to the other.
     """
     count = matrix.shape[0]
-    if count < 8 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
+    if count < 20 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
         return
     if matrix.diagonal().max() > 1e-6 * matrix.data.max():
         return
     rows, steps = np.arange(count), range(1, 4)
     apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
-    sides = [
-        [apart[one], np.roll(apart[two], -one), apart[one + two]]
-        for one in steps
-        for two in steps
-        if one + two < count
-    ]
+    sides = [[apart[one], np.roll(apart[two], -one), apart[one + two]] for one in steps for two in steps]
     least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
     towards = (middle - least - (largest - middle)).sum()
     if towards > LIKE_DISTANCES * (largest - least).sum():

@@ -2,6 +2,7 @@ import decimal
 import fractions
 import pickle
 import warnings
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -86,7 +87,11 @@ def test_bools_are_features():
         (np.array([[1, None]], dtype=object), "holds None, which is no real number, at row 0, column 1"),
         (np.array([[1, 1j]], dtype=object), "holds 1j"),
         (np.array([[1, "x" * 99]], dtype=object), r"holds 'xxx.*\.\.\., which"),
-        (np.array([1, "a"], dtype=object), "1 dimension"),
+        (np.array([1, None], dtype=object), "1 dimension"),
+        (np.array([1, "a"], dtype=object), "holds text. Remedy: make a table of texts"),
+        (pd.Series(["a text", "another"]), "holds text.*TfidfVectorizer"),
+        (["a text", "another"], "holds text.*TfidfVectorizer"),
+        (Path("x.csv"), r"type \w*Path\. Remedy: read a file first"),
         (pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]}), r"holds 'x'.*row 0, column 1 \('name'\)"),
         (pd.DataFrame({"a": [1.0, np.nan]}), r"nan at row 1, column 0 \('a'\)"),
         (pd.DataFrame({"a": pd.array([1.0, None], dtype="Float64")}), "nan at row 1"),
