@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import mirror_sum
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 from graphsoft.sparse_input import canonical, narrow
 
-__all__ = ["asymmetry", "from_networkx", "neighbor_lists", "refuse_asymmetric", "submatrix", "weight_matrix"]
+__all__ = [
+    "asymmetry",
+    "check_square",
+    "from_networkx",
+    "is_networkx",
+    "neighbor_lists",
+    "refuse_asymmetric",
+    "submatrix",
+    "warn_of_distances",
+    "weight_matrix",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
 BLOCK = 1 << 20  # entries
 MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
+# Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
+LIKE_DISTANCES = 0.25
 
 
 def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
@@ -239,6 +252,49 @@ def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
     apart = np.where(own, np.inf, distances)
     order = np.lexsort((columns, apart), axis=1)[:, :kept]
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(apart, order, axis=1)
+
+
+def check_square(matrix: sp.csr_array) -> None:
+    """Refuse a graph that is not square."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InputError(
+            "X",
+            f"is a graph of shape {matrix.shape}, which is not square",
+            "pass one row and one column for each node, or affinity='features'",
+        )
+
+
+def warn_of_distances(matrix: sp.csr_array) -> None:
+    """Warn where weights between nearly all points look like distances.
+
+    Of the sides of a triangle the two longest are the nearest to each other, and of weights between three
+    points the two least are, for what is near to one of two near points is near to the other.
+
+    Examples
+    --------
+    >>> warn_of_distances(sp.csr_array(np.ones((30, 30)) - np.eye(30)))
+    """
+    count = matrix.shape[0]
+    if count < 20 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
+        return
+    if matrix.diagonal().max() > 1e-6 * matrix.data.max():
+        return
+    rows, steps = np.arange(count), range(1, 4)
+    apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
+    sides = [[apart[one], np.roll(apart[two], -one), apart[one + two]] for one in steps for two in steps]
+    least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
+    towards = (middle - least - (largest - middle)).sum()
+    if towards > LIKE_DISTANCES * (largest - least).sum():
+        warn(
+            "X looks like distances between all points, and is taken as weights, the larger the nearer; "
+            "pass features, or weights as np.exp(-((X / X.mean()) ** 2))"
+        )
+
+
+def is_networkx(data: Any) -> bool:
+    """Tell whether `data` is a networkx graph; if so, networkx has been imported."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(data, networkx.Graph)
 
 
 def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, ...], list[str]]:

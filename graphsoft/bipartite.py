@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import weight_matrix
+from graphsoft.adjacency import is_networkx, weight_matrix
 from graphsoft.checks import dense_matrix
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Graph, as_graph, is_networkx, marked
+from graphsoft.graph import Graph, as_graph, marked
 from graphsoft.sparse_input import sparse_matrix
 
 __all__ = ["bipartite_graph"]

@@ -214,9 +214,8 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
     elif isinstance(other, list | tuple) and any(isinstance(group, Set) for group in other):
         remedy = "pass a mapping, {name: number for number, group in enumerate(groups) for name in group}"
         raise InputError("other", "holds sets of points, not labels", remedy)
-    other = getattr(other, "memberships", other)
     shares = shares_of(other, "other")
-    if sp.issparse(other) or np.ndim(other) == 2:
+    if np.ndim(other) != 1:  # memberships, or what has them
         ids = tuple(map(str, range(shares.shape[1])))
     else:
         ids = tuple(map(str, np.unique(np.asarray(other)).tolist()))

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from graphsoft.adjacency import from_networkx, weight_matrix
+from graphsoft.adjacency import from_networkx, is_networkx, weight_matrix
 from graphsoft.checks import callback, dense_matrix, number
 from graphsoft.coarsening import inverse_or_zero
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.graph import Graph, as_graph, is_networkx, marked
+from graphsoft.graph import Graph, as_graph, marked
 from graphsoft.methods.products import times
 from graphsoft.sparse_input import canonical, sparse_matrix
 

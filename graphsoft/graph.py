@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,10 +12,13 @@ import scipy.sparse as sp
 
 from graphsoft.adjacency import (
     asymmetry,
+    check_square,
     from_networkx,
+    is_networkx,
     neighbor_lists,
     refuse_asymmetric,
     submatrix,
+    warn_of_distances,
     weight_matrix,
 )
 from graphsoft.checks import (
@@ -44,7 +46,6 @@ __all__ = [
     "Graph",
     "as_graph",
     "check_options",
-    "is_networkx",
     "joined_to_nearest",
     "knn_graph",
     "marked",
@@ -56,8 +57,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 AFFINITIES = ("auto", "features", "precomputed")
 DISTANCES = "taken as distances"  # how the note on a graph that was made of them begins
-# Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
-LIKE_DISTANCES = 0.25
 SPARSE_METRICS = ("euclidean", "cosine")
 
 
@@ -259,7 +258,7 @@ def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> 
         columns, X = frame_columns(X), dense_matrix(X)
         if affinity == "precomputed":
             graph = _given(sp.csr_array(X.astype(np.float64)), None, [])
-            _warn_of_distances(graph.adjacency)
+            warn_of_distances(graph.adjacency)
             return graph
         if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
             notes = ["a dense symmetric array taken as features; affinity='precomputed' takes it as a graph"]
@@ -306,12 +305,6 @@ def _like_graph(matrix: sp.csr_array) -> bool:
     return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix))[1] is None
 
 
-def is_networkx(data: Any) -> bool:
-    """Tell whether `data` is a networkx graph; if so, networkx has been imported."""
-    networkx = sys.modules.get("networkx")
-    return networkx is not None and isinstance(data, networkx.Graph)
-
-
 def check_options(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, progress: Any) -> None:
     """Check how points are to be joined, before any work."""
     integer("n_neighbors", n_neighbors, 1)
@@ -321,18 +314,9 @@ def check_options(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, 
     callback("progress", progress)
 
 
-def _check_square(matrix: sp.csr_array) -> None:
-    if matrix.shape[0] != matrix.shape[1]:
-        raise InputError(
-            "X",
-            f"is a graph of shape {matrix.shape}, which is not square",
-            "pass one row and one column for each node, or affinity='features'",
-        )
-
-
 def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]) -> Graph:
     """Make a graph of edge weights that must be symmetric."""
-    _check_square(matrix)
+    check_square(matrix)
     weights, done = weight_matrix(matrix, "X", nodes)
     result, pair = asymmetry(weights)
     if pair is not None:
@@ -340,36 +324,13 @@ def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]
     return _graph(result, nodes, notes + done)
 
 
-def _warn_of_distances(matrix: sp.csr_array) -> None:
-    """Warn where weights between nearly all points look like distances.
-
-    Of the sides of a triangle the two longest are the nearest to each other, and of weights between three
-    points the two least are, for what is near to one of two near points is near to the other.
-    """
-    count = matrix.shape[0]
-    if count < 20 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
-        return
-    if matrix.diagonal().max() > 1e-6 * matrix.data.max():
-        return
-    rows, steps = np.arange(count), range(1, 4)
-    apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
-    sides = [[apart[one], np.roll(apart[two], -one), apart[one + two]] for one in steps for two in steps]
-    least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
-    towards = (middle - least - (largest - middle)).sum()
-    if towards > LIKE_DISTANCES * (largest - least).sum():
-        warn(
-            "X looks like distances between all points, and is taken as weights, the larger the nearer; "
-            "pass features, or weights as np.exp(-((X / X.mean()) ** 2))"
-        )
-
-
 def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
     """Make a graph of symmetric edge weights, or else of distances to neighbours."""
-    _check_square(matrix)
+    check_square(matrix)
     edges, done = weight_matrix(matrix, "X")
     result, pair = asymmetry(edges)
     if pair is None:
-        _warn_of_distances(result)
+        warn_of_distances(result)
         return _graph(result, None, notes + done)
     lists = neighbor_lists(matrix)
     if lists is None:

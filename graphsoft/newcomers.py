@@ -110,12 +110,12 @@ class Nodes:
         count = len(self.known.points)
         more = _row_count(X) if growing else 0
         values = _new_rows(X, sorted({count, count + more}), True, "nodes")
+        _refuse_negative(values)
         if self.from_distances and len(values.data) and np.ptp(values.data) > 0.0:
             warn(
                 "X: taken as weights, the larger the nearer, although the graph was made of distances; with "
                 "neighbors= instead of that graph the neighbours of new points are found, and weighed as here"
             )
-        _refuse_negative(values)
         if growing and values.data.max(initial=0.0) > MOST_WEIGHT:
             problem = f"holds a weight of {values.data.max():g}, whose sums may overflow"
             raise InputError("X", problem, "pass weights on the scale of h.graph.adjacency")

@@ -151,7 +151,7 @@ def falling_sizes(levels: Any, points: int | None) -> list[int]:
 
 def rows_told(X: Any) -> int | None:
     """Count the points of an input that has not been checked yet, if it tells."""
-    if isinstance(X, str | bytes | Mapping | Set) or (isinstance(X, list) and any(map(_is_text, X[:1]))):
+    if isinstance(X, str | bytes | Mapping | Set) or (isinstance(X, list) and X and isinstance(X[0], str)):
         return None  # the door says what is wrong with it
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
@@ -160,7 +160,3 @@ def rows_told(X: Any) -> int | None:
         return len(X)
     except TypeError:  # as for a scalar
         return None
-
-
-def _is_text(data: Any) -> bool:
-    return isinstance(data, str)

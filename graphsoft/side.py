@@ -64,8 +64,8 @@ def side_information(
     points, labels = _numbered(known, nodes)
     first, second = np.triu_indices(len(points), k=1)
     same = labels[first] == labels[second]
-    labelled = np.column_stack([points[first], points[second]])
-    alike, unlike = _matrix(labelled[same], len(nodes)), _matrix(labelled[~same], len(nodes))
+    ends = np.column_stack([points[first], points[second]])
+    alike, unlike = _matrix(ends[same], len(nodes)), _matrix(ends[~same], len(nodes))
     positive, negative = _matrix(together, len(nodes)), _matrix(apart, len(nodes))
     _refuse_both("must_link", positive, unlike, "known puts apart", nodes)
     _refuse_both("cannot_link", negative, alike, "known puts together", nodes)
@@ -113,8 +113,13 @@ def labelled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, l
     >>> rows.tolist(), labels
     ([0, 2], ['b', 'a'])
     """
-    labels = by_name(labels, nodes)
-    return (_of_some if isinstance(labels, Mapping) else _of_all)(argument, labels, nodes)
+    if isinstance(labels, Mapping):
+        return _of_some(argument, labels, nodes)
+    named = by_name(labels, nodes)
+    if isinstance(named, Mapping):
+        known = {name: label for name, label in named.items() if not _is_unknown(label)}
+        return _of_some(argument, known, nodes)
+    return _of_all(argument, labels, nodes)
 
 
 def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
@@ -123,14 +128,14 @@ def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
     Examples
     --------
     >>> import pandas as pd
-    >>> by_name(pd.Series(["red", None], index=["y", "x"]), ("x", "y", "z"))
-    {'y': 'red'}
+    >>> by_name(pd.Series(["red", "blue"], index=["y", "x"]), ("x", "y", "z"))
+    {'y': 'red', 'x': 'blue'}
     """
     if isinstance(nodes, range) or not (hasattr(labels, "index") and hasattr(labels, "items")):
         return labels
     if isinstance(labels, Mapping) or not set(labels.index) <= set(nodes):
         return labels
-    return {name: label for name, label in labels.items() if not _is_unknown(label)}
+    return dict(labels.items())
 
 
 def kept_pairs(side: sp.csr_array, labels: Array) -> str:

@@ -3,6 +3,7 @@
 import naive_certainty as naive
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -212,3 +213,12 @@ def test_a_level_stands_for_its_memberships():
     assert metrics.nmi(h[0].labels, other[0]) == metrics.nmi(h[0].labels, other[0].memberships)
     with pytest.raises(InputError, match="other: got <object"):
         h.compare(object())
+
+
+def test_a_series_is_matched_by_names_and_keeps_its_noise():
+    h = graphsoft.hierarchy(nx.relabel_nodes(nx.path_graph(6), "abcdef".__getitem__), [3, 2])
+    labels = dict(zip("fedcba", [-1, 0, 0, 1, 1, -1], strict=True))
+    with pytest.warns(GraphsoftWarning, match="other: -1"):
+        expected = h.compare(labels)
+    with pytest.warns(GraphsoftWarning, match="other: -1"):
+        assert str(h.compare(pd.Series(labels))) == str(expected)
