@@ -32,6 +32,7 @@ from papers.folder import folder
 import graphsoft
 from graphsoft.datasets import read
 from graphsoft.patterns import make_pattern
+from graphsoft.result.walks import EquivalentAdjacency
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -73,7 +74,7 @@ def exact_levels():
     print("## 30 points that factorize exactly: B_2 = B_1^T, B_3 = B_1\n")
     print("level   from t = l   from t = 2^l")
     for level, S in enumerate([down, down @ up, down @ up @ down], start=1):
-        walk = graphsoft.walks.EquivalentAdjacency(sp.csr_array(S), degrees).toarray() / degrees[:, None]
+        walk = EquivalentAdjacency(sp.csr_array(S), degrees).toarray() / degrees[:, None]
         far = [
             distance(walk, graphsoft.multistep(graph, t).toarray() / degrees[:, None])
             for t in (level, 2**level)

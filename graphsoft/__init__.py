@@ -13,20 +13,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphsoft.bipartite import bipartite_graph
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
-    from graphsoft.flows import flow_graph
-    from graphsoft.graph import Graph, as_graph, knn_graph
-    from graphsoft.ladder import Suggestion, suggest_levels
+    from graphsoft.graph.bipartite import bipartite_graph
+    from graphsoft.graph.directed import flow_graph
+    from graphsoft.graph.graph import Graph, as_graph, knn_graph
+    from graphsoft.graph.pairwise import pairwise_graph
     from graphsoft.levels import hierarchy
     from graphsoft.methods import Clustering, Relation
-    from graphsoft.pairwise import pairwise_graph
     from graphsoft.propagation import Propagated, propagate
     from graphsoft.resampling import Stability, stability
-    from graphsoft.result import Hierarchy, Level
+    from graphsoft.result.hierarchy import Hierarchy, Level
+    from graphsoft.result.walks import multistep
+    from graphsoft.suggestion import Suggestion, suggest_levels
     from graphsoft.tree import Node, Tree
-    from graphsoft.walks import multistep
 
 __all__ = [
     "Clustering",
@@ -58,29 +58,29 @@ __all__ = [
 # Where each public name lives. They are imported on first use, so that `import graphsoft` stays quick.
 _HOME = {
     "Clustering": "methods",
-    "Graph": "graph",
+    "Graph": "graph.graph",
     "GraphsoftError": "errors",
     "GraphsoftWarning": "errors",
-    "Hierarchy": "result",
+    "Hierarchy": "result.hierarchy",
     "InputError": "errors",
-    "Level": "result",
+    "Level": "result.hierarchy",
     "Node": "tree",
     "Propagated": "propagation",
     "Relation": "methods",
     "Stability": "resampling",
-    "Suggestion": "ladder",
+    "Suggestion": "suggestion",
     "Tree": "tree",
-    "as_graph": "graph",
-    "bipartite_graph": "bipartite",
+    "as_graph": "graph.graph",
+    "bipartite_graph": "graph.bipartite",
     "cluster": "clustering",
-    "flow_graph": "flows",
+    "flow_graph": "graph.directed",
     "hierarchy": "levels",
-    "knn_graph": "graph",
-    "multistep": "walks",
-    "pairwise_graph": "pairwise",
+    "knn_graph": "graph.graph",
+    "multistep": "result.walks",
+    "pairwise_graph": "graph.pairwise",
     "propagate": "propagation",
     "stability": "resampling",
-    "suggest_levels": "ladder",
+    "suggest_levels": "suggestion",
 }
 
 

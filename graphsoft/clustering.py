@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import generator, integer
-from graphsoft.coarsening import contracted, grouped, strays
+from graphsoft.engine.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
-from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
-from graphsoft.memberships import frozen_rows, one_cluster_each, rows_to_one
+from graphsoft.graph.graph import Features, Graph, check_options, joined_to_nearest, read_input
+from graphsoft.input.checks import generator, integer
+from graphsoft.input.constraints import kept_pairs, side_information
+from graphsoft.linalg.memberships import frozen_rows, one_cluster_each, rows_to_one
 from graphsoft.methods import Clustering, Method, Sample, method_named, takes_pairs
 from graphsoft.methods.relation import by_likelihood
-from graphsoft.side import kept_pairs, side_information
+from graphsoft.types import Progress
 
 __all__ = ["cluster", "find"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
 
 # Where no seed is given, so that the same call gives the same answer.
 SEED = 0

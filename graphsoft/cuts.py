@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer
-from graphsoft.contingency import shares_of
 from graphsoft.errors import InputError
-from graphsoft.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.input.checks import integer
+from graphsoft.input.labels import shares_of
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.cuts import cut_off, least_cut
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.types import Array
 
 __all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_NODES = 12
 # For each partition; many are left out unseen, but the others take longer.

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import generator
 from graphsoft.clustering import SEED, find
-from graphsoft.coarsening import contracted, inverse_or_zero
+from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.grouping import Limits, between, grouped_within, keeps_to
+from graphsoft.engine.ordering import Near, in_clumps
+from graphsoft.engine.polishing import grouped_beside_strays, polish_level, refine_in_groups
+from graphsoft.engine.sweeps import assess, merged_clusters
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Features, Graph, check_options, joined_to_nearest, read_input
-from graphsoft.grouping import Limits, between, grouped_within, keeps_to
-from graphsoft.ladder import suggest
-from graphsoft.memberships import likeliest, rows_to_one
-from graphsoft.methods import Method, Relation, Sample
-from graphsoft.methods.relation import by_likelihood, grouped_beside_strays, polish_level, refine_in_groups
-from graphsoft.methods.sweeps import assess, merged_clusters
-from graphsoft.ordering import Near, in_clumps
-from graphsoft.report import LevelReport, Report, edge_count
-from graphsoft.request import (
+from graphsoft.fitting.report import LevelReport, Report, edge_count
+from graphsoft.fitting.settings import (
     Settings,
     falling_sizes,
     limits_of_children,
@@ -32,14 +28,18 @@ from graphsoft.request import (
     refuse_known_pairs,
     rows_told,
 )
-from graphsoft.result import Hierarchy, Level
-from graphsoft.side import kept_pairs, listed_labels, listed_pairs, side_information
-from graphsoft.walks import cluster_graph, edge_graph
+from graphsoft.graph.graph import Features, Graph, check_options, joined_to_nearest, read_input
+from graphsoft.input.checks import generator
+from graphsoft.input.constraints import kept_pairs, listed_labels, listed_pairs, side_information
+from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.memberships import likeliest, rows_to_one
+from graphsoft.methods import Method, Relation, Sample
+from graphsoft.methods.relation import by_likelihood
+from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.suggestion import suggest
+from graphsoft.types import Array, Progress
 
 __all__ = ["hierarchy"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
 
 # A walk that tells the parents of a cluster stays there with this chance. Over the benchmark sets memberships
 # of the levels above come nearest to the classes from 0.5 to 0.67 (a Brier score of 0.247; hard parents have

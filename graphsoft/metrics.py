@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from graphsoft.checks import choice
-from graphsoft.contingency import both_shares, confusion, is_hard, matched, shares_of
 from graphsoft.cuts import normalized_cut
+from graphsoft.engine.sweeps import assess
 from graphsoft.errors import InputError
-from graphsoft.graph import Graph, as_graph
-from graphsoft.methods.sweeps import assess
+from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.input.checks import choice
+from graphsoft.input.labels import both_shares, confusion, is_hard, matched, shares_of
 
 __all__ = [
     "accuracy",

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer, number
 from graphsoft.errors import InputError, shown
-from graphsoft.sparse_input import sparse_matrix
+from graphsoft.input.checks import integer, number
+from graphsoft.input.sparse_input import sparse_matrix
+from graphsoft.types import Array
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # How far the two directions of a pair may differ, relative to the largest entry.
 ASYMMETRY = 1e-8

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from graphsoft.types import Array
+
 __all__ = [
     "ELEMENTS_PER_BLOCK",
     "LOAD",
@@ -32,8 +34,6 @@ __all__ = [
 ]
 
 Result = TypeVar("Result")
-Array = np.ndarray[Any, np.dtype[Any]]
-
 # A pass over the rows of a table makes temporaries of about this many numbers.
 ELEMENTS_PER_BLOCK = 1 << 20
 # Edges in one piece of work, some milliseconds.

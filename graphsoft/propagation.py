@@ -23,20 +23,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import callback, integer, number
-from graphsoft.coarsening import contracted, inverse_or_zero
+from graphsoft.engine.coarsening import contracted
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Graph, as_graph
-from graphsoft.memberships import frozen, one_cluster_each
-from graphsoft.methods.products import times
-from graphsoft.result import Hierarchy, Level
-from graphsoft.side import LABELS, labelled
-from graphsoft.walks import MOST_STEPS, MultistepAdjacency
+from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.input.checks import callback, integer, number
+from graphsoft.input.constraints import LABELS, labelled
+from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.linalg.memberships import frozen, one_cluster_each
+from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.result.walks import MOST_STEPS, MultistepAdjacency
+from graphsoft.types import Array, Progress
 
 __all__ = ["Propagated", "propagate"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
 
 # Mean accuracy over 19 labelled sets, with 1 to 20 labels a class: 0.839, 0.843, 0.846, 0.846, 0.844 for 0.1,
 # 0.05, 0.02, 0.01, 0.001.

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import callback, generator, integer
 from graphsoft.clustering import SEED
-from graphsoft.comparison import common_points, overlaps
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Graph, marked
+from graphsoft.fitting.settings import by_features
+from graphsoft.graph.graph import Graph, marked
+from graphsoft.input.checks import callback, generator, integer
 from graphsoft.levels import hierarchy
-from graphsoft.memberships import frozen
+from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import map_blocks
-from graphsoft.request import by_features
-from graphsoft.result import Hierarchy, Level
-from graphsoft.tables import aligned, figure, levels_shown, shortened
+from graphsoft.result.comparison import common_points, overlaps
+from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.result.tables import aligned, figure, levels_shown, shortened
+from graphsoft.types import Array, Progress
 
 __all__ = ["Stability", "stability"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
 
 # A cluster that overlaps none of a round's by more was not found again; so Hennig has it.
 LOST = 0.5

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from awkward import (
+
+import graphsoft
+from graphsoft import GraphsoftWarning, InputError
+from shared.awkward import (
     DENSE,
     LEVELS,
     PARTITION,
@@ -25,10 +28,7 @@ from awkward import (
     stored,
     with_weight,
 )
-from door import FORMATS
-
-import graphsoft
-from graphsoft import GraphsoftWarning, InputError
+from shared.door import FORMATS
 
 
 def changed(array, place, value):

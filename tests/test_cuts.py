@@ -1,16 +1,16 @@
-import naive_spectral as naive
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import graph_of, ring_of_cliques
-from strategies import factored_graphs, small, weight_matrices
 
 import graphsoft
 from graphsoft.cuts import exact_normalized_cut, normalized_cut
 from graphsoft.errors import InputError
+from naive import spectral as naive
+from shared.shapes import graph_of, ring_of_cliques
+from shared.strategies import factored_graphs, small, weight_matrices
 
 
 @given(factored_graphs())

@@ -4,22 +4,22 @@ import dataclasses
 import json
 from itertools import pairwise
 
-import naive
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import bits, cloud, cloud_graph, graph_of, ring_of_cliques
-from strategies import graphs, memberships, weight_matrices
 
 import graphsoft
+from graphsoft.engine.sweeps import UNEXPLAINED
 from graphsoft.errors import InputError
 from graphsoft.levels import LEAST_PARENT, STAY, _lazy_parents
 from graphsoft.methods import Relation
-from graphsoft.methods.sweeps import UNEXPLAINED
 from graphsoft.tree import Tree
+from naive import engine as naive
+from shared.shapes import bits, cloud, cloud_graph, graph_of, ring_of_cliques
+from shared.strategies import graphs, memberships, weight_matrices
 
 both = pytest.mark.parametrize("polish", [True, False])
 

@@ -1,20 +1,20 @@
 from fractions import Fraction
 
-import naive
-import naive_metrics
-import naive_tree
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shapes import graph_of, ring_of_cliques
 from sklearn import metrics as sklearn_metrics
-from strategies import factored_graphs, memberships, plain, small, weight_matrices
 
 from graphsoft import metrics
 from graphsoft.errors import InputError
+from naive import engine as naive
+from naive import metrics as naive_metrics
+from naive import tree as naive_tree
+from shared.shapes import graph_of, ring_of_cliques
+from shared.strategies import factored_graphs, memberships, plain, small, weight_matrices
 
 SKLEARN_NAMES = {"max": "max", "mean": "arithmetic", "sqrt": "geometric", "min": "min"}
 NORMALIZERS = [*SKLEARN_NAMES, "joint"]

@@ -1,12 +1,10 @@
 """Normalizations of affinities, by what they are defined to be."""
 
-import naive_cp as naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import extreme, small, weight_matrices
 
 from graphsoft.errors import InputError
 from graphsoft.normalization import (
@@ -16,6 +14,8 @@ from graphsoft.normalization import (
     normalized_step,
     rescaled,
 )
+from naive import completely_positive as naive
+from shared.strategies import extreme, small, weight_matrices
 
 
 @st.composite

@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import networkx as nx
 import numpy as np
 import pytest
-from shapes import bits, cloud
 
 import graphsoft
-from graphsoft import coarsening, merging, parallel
+from graphsoft import parallel
+from graphsoft.engine import coarsening, merging
 from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF
+from shared.shapes import bits, cloud
 
 LONG = 300  # seconds that no step here comes near
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import naive
-import naive_propagation as slow
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -11,16 +9,18 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from shapes import cloud, graph_of
-from strategies import factored_graphs, plain, weight_matrices
 
 import graphsoft
 from graphsoft.datasets import read
+from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError
-from graphsoft.graph import as_graph
+from graphsoft.graph.graph import as_graph
 from graphsoft.propagation import conjugate_gradients
-from graphsoft.result import Hierarchy, Level
-from graphsoft.walks import cluster_graph
+from graphsoft.result.hierarchy import Hierarchy, Level
+from naive import engine as naive
+from naive import propagation as slow
+from shared.shapes import cloud, graph_of
+from shared.strategies import factored_graphs, plain, weight_matrices
 
 stops = st.floats(0.05, 0.95)
 

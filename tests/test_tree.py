@@ -1,7 +1,6 @@
 import dataclasses
 import itertools
 
-import naive_tree as naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +9,7 @@ from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError
 from graphsoft.tree import Tree, build_tree
+from naive import tree as naive
 
 
 def make_tree(parents, mass=None):

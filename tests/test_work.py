@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import graphsoft
-from graphsoft import merging
-from graphsoft.coarsening import coarsen
-from graphsoft.methods import sweeps
+from graphsoft.engine import merging, sweeps
+from graphsoft.engine.coarsening import coarsen
 
 LEVELS = [50, 10]
 

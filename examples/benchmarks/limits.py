@@ -33,12 +33,13 @@ import numpy as np
 from speed import load, make_graph
 
 import graphsoft
-from graphsoft.coarsening import coarsen, contracted
-from graphsoft.graph import as_graph
+from graphsoft.engine import sweeps
+from graphsoft.engine.coarsening import coarsen, contracted
+from graphsoft.engine.merging import Merging
+from graphsoft.engine.ordering import in_clumps
+from graphsoft.graph.graph import as_graph
 from graphsoft.kernels import kernel
-from graphsoft.merging import Merging
-from graphsoft.methods import relation, sweeps
-from graphsoft.ordering import in_clumps
+from graphsoft.methods import relation
 from graphsoft.parallel import blocks, map_pieces, thread_count
 
 mpl.use("Agg")

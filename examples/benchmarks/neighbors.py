@@ -9,7 +9,7 @@ dimensions only a search of all pairs gets far with those. ``--data`` adds the d
 
 The tools find 10 neighbours of every point:
 
-- ``search``: what :func:`graphsoft.graph.knn_graph` calls for neighbours;
+- ``search``: what :func:`graphsoft.graph.graph.knn_graph` calls for neighbours;
 - ``graph``: all of ``knn_graph``, with checks, identical rows, weights and symmetry;
 - ``pynndescent``: its own defaults, asked for 11, for a point is one of its own neighbours there;
 - ``to 0.95``: pynndescent asked for more neighbours, as many as it takes to a recall of 0.95;
@@ -94,14 +94,14 @@ def recall(points, rows, reach, found):
 
 
 def search(points, _):
-    from graphsoft.neighbors import nearest_neighbors
-    from graphsoft.points import Points
+    from graphsoft.neighbors.nearest import nearest_neighbors
+    from graphsoft.neighbors.points import Points
 
     return nearest_neighbors(Points.of(points), NEIGHBORS)[0]
 
 
 def graph(points, _):
-    from graphsoft.graph import knn_graph
+    from graphsoft.graph.graph import knn_graph
 
     knn_graph(points, NEIGHBORS)
 

@@ -25,8 +25,8 @@ from graphsoft import metrics
 from graphsoft.cuts import exact_normalized_cut, normalized_cut
 from graphsoft.datasets import read
 from graphsoft.methods import METHODS
-from graphsoft.methods.eigenvectors import leading_eigenvectors
-from graphsoft.methods.rounding import by_kmeans, by_pivots, by_rotation, filled, improved, unit_rows
+from graphsoft.methods.parts.eigenvectors import leading_eigenvectors
+from graphsoft.methods.parts.rounding import by_kmeans, by_pivots, by_rotation, filled, improved, unit_rows
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

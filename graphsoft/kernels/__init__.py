@@ -1,7 +1,7 @@
 """Every compiled loop, and nothing else: arrays in, arrays out, no imports from the package.
 
 A kernel works on the rows ``start:stop`` that it is given, releases the GIL, and never checks its input:
-``graphsoft.graph`` has done so before. ``tests/naive.py`` says in dense algebra what each one computes.
+``graphsoft.graph.graph`` has done so before. ``tests/naive`` says in dense algebra what each one computes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 
-__all__ = ["kernel", "parts_of", "unsigned"]
+from graphsoft.types import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
+__all__ = ["kernel", "parts_of", "unsigned"]
 
 
 class _OptionalCache(FunctionCache):  # type: ignore[misc]

@@ -8,10 +8,9 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 from graphsoft.kernels.hashing import mixed
+from graphsoft.types import Array
 
 __all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

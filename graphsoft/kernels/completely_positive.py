@@ -8,15 +8,12 @@ distinct points.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["agreements", "sweep", "sweep_stored", "symmetric_sums"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # A sum from which rows were taken is added up anew where less than this is left of it.
 LITTLE = 1e-3

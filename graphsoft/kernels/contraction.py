@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = [
     "affected",
@@ -18,8 +17,6 @@ __all__ = [
     "mutual",
     "siblings",
 ]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

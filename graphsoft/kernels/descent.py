@@ -12,10 +12,9 @@ import numpy as np
 
 from graphsoft.kernels import kernel
 from graphsoft.kernels.hashing import mixed
+from graphsoft.types import Array
 
 __all__ = ["fill_reverse", "halve_parts", "join_leaves", "list_known", "look_around", "sketch"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 LANES = 32  # points of a leaf that are looked at together
 SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache

@@ -14,12 +14,11 @@ are summed first: such an edge costs one look into `single`, and no division.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
 from graphsoft.kernels.growing import longer
+from graphsoft.types import Array
 
 __all__ = [
     "at_borders",
@@ -29,8 +28,6 @@ __all__ = [
     "reweight",
     "sweep",
 ]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -5,15 +5,12 @@ Memberships and gains are CSR rows, as in `graphsoft.kernels.factorize`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["hold_groups", "lift_gains", "lift_to_groups", "merge_clusters"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -6,15 +6,12 @@ a quarter of all that a first call compiles.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["longer"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["cluster_sums", "regroup"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # A node with all but this share of its cluster's mass stays: what would be left is lost in rounding.
 LEAST_LEFT = 1e-6

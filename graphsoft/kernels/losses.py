@@ -9,15 +9,12 @@ with the natural logarithm for beta = 1. In this form all is stable near 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["stored_pairs", "zero_pairs"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = [
     "candidate_distances",
@@ -27,8 +28,6 @@ __all__ = [
     "shared_neighbors",
     "walk_to_nearest",
 ]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 LANES = 32  # columns that are compared with one bound at once
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphsoft.kernels import kernel
 from graphsoft.kernels.growing import longer
+from graphsoft.types import Array
 
 __all__ = ["links", "times_dense"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from graphsoft.kernels import kernel
+from graphsoft.types import Array
 
 __all__ = ["penalized_rows"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel

@@ -45,7 +45,7 @@ __all__ = [
     "takes_pairs",
 ]
 
-# What each name stands for: the settings of the method. This table also drives tests/test_methods.py.
+# What each name stands for: the settings of the method. This table also drives tests/methods/test_methods.py.
 METHODS: dict[str, Method] = {
     "baum-eagon": BaumEagon(),
     "complete-linkage": Linkage("complete"),

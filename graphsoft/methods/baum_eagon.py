@@ -10,22 +10,21 @@ So the growth transformation of Baum and Eagon raises it, all points at once. It
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer, number
-from graphsoft.graph import Graph
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.products import STARTS, gram, start_shares, times
+from graphsoft.linalg.csr import gram, times
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import map_blocks
+from graphsoft.types import Array, Progress
 
 __all__ = ["BaumEagon"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 CONSTANTS = ("adaptive", "whole")
 # What a step that lowers the objective makes of the part of the constant that the next one takes, and one

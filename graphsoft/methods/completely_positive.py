@@ -12,23 +12,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer, number
-from graphsoft.graph import Graph
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.products import STARTS, start_shares
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
 from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
+from graphsoft.types import Array, Progress
 
 __all__ = ["UNSTORED", "CompletelyPositive", "Target", "factorized"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NORMALIZATIONS = ("auto", "none", "step", "doubly-stochastic", "additive")
 UNSTORED = ("zero", "unknown")
@@ -60,7 +59,7 @@ class CompletelyPositive:
         In (0, 1]. Known pairs gain this much, or lose it. Where that leaves less than nothing, all but
         ``additive`` keep the negative number: it pushes the two apart.
     start : {"contraction", "random"}
-        As of `graphsoft.methods.products.start_shares`.
+        As of `graphsoft.methods.parts.products.start_shares`.
     max_sweeps : int
     tolerance : float
         The last sweep is the first that adds less than this part to what is explained,

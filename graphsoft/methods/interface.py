@@ -10,15 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.adjacency import submatrix
 from graphsoft.errors import InputError
-from graphsoft.graph import Features, Graph, subgraph
-from graphsoft.memberships import entropies, likeliest
+from graphsoft.graph.graph import Features, Graph, subgraph
+from graphsoft.linalg.csr import submatrix
+from graphsoft.linalg.memberships import entropies, likeliest
+from graphsoft.types import Array, Progress
 
-__all__ = ["Clustering", "Method", "Progress", "Sample", "ended", "swept", "takes_pairs"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Progress = Callable[[str, int, int], None]
+__all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,9 +29,9 @@ class Sample:
     given_features : Features or None
     side : csr_array of shape (n, n) or None
         What the user knows: symmetric, 1 for pairs that belong together, -1 for pairs that do not; see
-        :func:`graphsoft.side.side_information`.
+        :func:`graphsoft.input.constraints.side_information`.
     ordered : bool
-        Whether neighbours have near numbers already, see `graphsoft.ordering`.
+        Whether neighbours have near numbers already, see `graphsoft.engine.ordering`.
     """
 
     given_graph: Graph | None

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from graphsoft.checks import integer
-from graphsoft.coarsening import coarsen, inverse_or_zero
-from graphsoft.graph import Graph
+from graphsoft.engine.coarsening import coarsen
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import integer
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
-from graphsoft.memberships import one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
+from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.types import Array, Progress
 
 __all__ = ["KernelKMeans"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import integer
-from graphsoft.memberships import membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.rows import few_different, fit, moved, seed
-from graphsoft.points import Points
+from graphsoft.input.checks import integer
+from graphsoft.linalg.memberships import membership_rows, one_cluster_each
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.rows import few_different, fit, moved, seed
+from graphsoft.neighbors.points import Points
+from graphsoft.types import Array, Progress
 
 __all__ = ["KMeans", "SphericalKMeans"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

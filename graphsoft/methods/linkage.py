@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from graphsoft.checks import choice
-from graphsoft.memberships import one_cluster_each
-from graphsoft.methods.edge_linkage import along_graph, cut
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.rows import few_different, moved
-from graphsoft.pairwise import SCIPY_NAMES
-from graphsoft.points import Points, first_copies
+from graphsoft.graph.pairwise import SCIPY_NAMES
+from graphsoft.input.checks import choice
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.edge_linkage import along_graph, cut
+from graphsoft.methods.parts.rows import few_different, moved
+from graphsoft.neighbors.points import Points, first_copies
+from graphsoft.types import Array, Progress
 
 __all__ = ["Linkage"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 LINKAGES = ("single", "complete", "ward")
 # All pairs of so many points take 0.6 GB, of which SciPy makes a copy; more are joined along their graph.

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from graphsoft.checks import integer
 from graphsoft.errors import InputError
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.rows import dense_rows, few_different, fit, seed
+from graphsoft.input.checks import integer
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.rows import dense_rows, few_different, fit, seed
+from graphsoft.types import Array, Progress
 
 __all__ = ["GaussianMixture"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # A covariance for each cluster is a square of the features; so many fill 8 MB.
 MOST_FEATURES = 1000

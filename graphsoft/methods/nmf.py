@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer, number
-from graphsoft.graph import Graph
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended, swept
-from graphsoft.methods.products import STARTS, gram, start_shares, times
-from graphsoft.methods.rows import few_different, fit, non_negative
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import choice, integer, number
+from graphsoft.linalg.csr import gram, times
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, ended, swept
+from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.rows import few_different, fit, non_negative
 from graphsoft.parallel import one_thread
+from graphsoft.types import Array, Progress
 
 __all__ = ["GNMF", "NMF"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # A smaller share is dropped; times one over the number of clusters.
 LEAST = 1e-3
@@ -120,7 +120,7 @@ class GNMF:
     smoothness : float
         How much the graph counts against the features; with 0 it is plain NMF.
     start : {"contraction", "random"}
-        See :func:`graphsoft.methods.products.start_shares`.
+        See :func:`graphsoft.methods.parts.products.start_shares`.
     max_sweeps : int
         It ends sooner when a sweep gains less than 1e-6 of ``||X||²``.
 

@@ -14,25 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import choice, integer
-from graphsoft.coarsening import inverse_or_zero
-from graphsoft.graph import Graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.pairwise import all_pairs
+from graphsoft.input.checks import choice, integer
 from graphsoft.kernels.sof import penalized_rows
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.lbfgs import descend
-from graphsoft.methods.products import STARTS, gram, start_shares, times
-from graphsoft.pairwise import all_pairs
+from graphsoft.linalg.csr import gram, inverse_or_zero, times
+from graphsoft.linalg.lbfgs import descend
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
+from graphsoft.types import Array, Progress
 
 __all__ = ["SoF"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 PAIRS = ("auto", "all", "graph")
 CHANCES = ("relative", "absolute")

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsoft.checks import choice, integer
-from graphsoft.coarsening import contracted, grouped
 from graphsoft.cuts import cut_value
-from graphsoft.graph import Graph
-from graphsoft.memberships import one_cluster_each
-from graphsoft.methods.eigenvectors import SOLVERS, leading_eigenvectors
-from graphsoft.methods.interface import Clustering, Progress, Sample
-from graphsoft.methods.rounding import by_kmeans, by_rotation, filled, improved
+from graphsoft.engine.coarsening import contracted, grouped
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import choice, integer
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.eigenvectors import SOLVERS, leading_eigenvectors
+from graphsoft.methods.parts.rounding import by_kmeans, by_rotation, filled, improved
+from graphsoft.types import Progress
 
 __all__ = ["Spectral"]
 

@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from graphsoft.checks import integer, number
-from graphsoft.coarsening import contracted, inverse_or_zero
-from graphsoft.graph import Graph, as_graph
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.polishing import LEAST
+from graphsoft.engine.sweeps import SEED
+from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.input.checks import integer, number
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import dense_sweep
-from graphsoft.memberships import frozen_rows, membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Progress, Sample, ended
-from graphsoft.methods.relation import LEAST, Relation
-from graphsoft.methods.sweeps import SEED
+from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
+from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.relation import Relation
 from graphsoft.parallel import map_pieces, pieces_with_columns
+from graphsoft.types import Array, Progress
 
 __all__ = ["cluster_surviving"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # Sweeps before the next cluster dies, so that the others take over its points first.
 SWEEPS_BETWEEN = 3

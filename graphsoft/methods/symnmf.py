@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from graphsoft.checks import choice, integer
-from graphsoft.coarsening import inverse_or_zero
-from graphsoft.graph import Graph
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import choice, integer
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.symnmf import descend, row_squares
-from graphsoft.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Progress, Sample, swept
-from graphsoft.methods.products import STARTS, gram, start_shares, times
+from graphsoft.linalg.csr import gram, inverse_or_zero, times
+from graphsoft.linalg.memberships import membership_rows
+from graphsoft.methods.interface import Clustering, Sample, swept
+from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.types import Array, Progress
 
 __all__ = ["SymNMF"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 # A sweep that gains less, as a share of the squares of A, is the last.
 LEAST_GAIN = 1e-6
@@ -39,7 +37,7 @@ class SymNMF:
     Parameters
     ----------
     start : {"contraction", "random"}
-        See :func:`graphsoft.methods.products.start_shares`.
+        See :func:`graphsoft.methods.parts.products.start_shares`.
     max_sweeps : int
         It ends sooner when a sweep gains less than 1e-6 of ``||A||²``.
 

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.checks import callback, choice, generator, integer, number
 from graphsoft.errors import InputError, shown
-from graphsoft.graph import Graph
-from graphsoft.memberships import rows_to_one
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import callback, choice, generator, integer, number
+from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
-from graphsoft.methods.interface import Clustering, Progress
-from graphsoft.methods.products import STARTS, start_shares
+from graphsoft.methods.interface import Clustering
+from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.types import Array, Progress
 
 __all__ = ["cluster_tuples"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def cluster_tuples(

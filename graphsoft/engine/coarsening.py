@@ -1,0 +1,272 @@
+"""Contraction of a graph: nodes merge pair by pair, until as many are left as clusters are wanted.
+
+The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), a small
+share of a matching in each round, so that no region runs ahead of the others. Weights inside a merged node
+stay on the diagonal: the contracted graph is the same random walk, watched through coarser glasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.engine.merging import Merging, partners_along
+from graphsoft.engine.ordering import weight_type
+from graphsoft.graph.graph import Graph
+from graphsoft.kernels import parts_of, unsigned
+from graphsoft.kernels.contraction import contract, match
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.types import Array, Progress
+
+__all__ = [
+    "Scale",
+    "coarsen",
+    "contracted",
+    "grouped",
+    "merge_round",
+    "strays",
+    "tree_order",
+]
+
+# A round along some of the edges merges this share of the pairs it could.
+SHARE_OF_MATCHING = 0.1
+# A contracted graph is kept each time that so many times fewer nodes are left. Over the benchmark sets, with
+# 7, 10 and 15 neighbours, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
+# that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
+FEWER = 4
+# Pieces of a contraction: what is found in those under way takes memory beside the result.
+PARTS = 512
+# A component lighter than this share of an average cluster gets no cluster of its own.
+STRAY_MASS = 0.1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale of a contraction.
+
+    Attributes
+    ----------
+    graph : Graph
+        The contracted graph.
+    group : ndarray
+        For every node of the scale below the node that holds it here.
+    """
+
+    graph: Graph
+    group: Array
+
+
+def coarsen(
+    graph: Graph, count: int, progress: Progress | None = None, dtype: type = np.float64
+) -> list[Scale]:
+    """Contract `graph` to `count` nodes, keeping a scale each time that a quarter of the nodes is left.
+
+    Parameters
+    ----------
+    graph : Graph
+    count : int
+    progress : callable, optional
+    dtype : type
+        Of the weights of the scales: float32 where less memory is worth more than the last digits, and where
+        it holds them all.
+
+    Returns
+    -------
+    list of Scale
+        Finest first; empty if the graph has no more than `count` nodes already. Where no edge is left to
+        merge along (more components than `count`), the lightest nodes are grouped.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
+    >>> scales[-1].graph.adjacency.toarray()
+    array([[6., 1.],
+           [1., 6.]])
+    """
+    return list(_scales(graph, count, progress, dtype))
+
+
+def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
+    """Contract each time that a quarter of the nodes is left: merging then goes through shorter lists."""
+    current, whole = _with_weights(graph, dtype), len(graph)
+    while len(current) > count:
+        goal = max(count, len(current) // FEWER)
+        merging = Merging(current.adjacency, current.degrees)
+        while len(merging.alive) > goal and merging.round(len(merging.alive) - count):
+            if progress is not None:
+                progress("coarsening", whole - len(merging.alive), whole - count)
+        group, groups = merging.numbered()
+        del merging  # as much as a quarter of the graph
+        current = contracted(current, group, groups)
+        while groups > goal:  # no edge is left to merge along
+            lightest, groups = _group_lightest(current, groups - count)
+            current, group = contracted(current, lightest, groups), lightest[group]
+            if progress is not None:
+                progress("coarsening", whole - groups, whole - count)
+        yield Scale(current, group)
+
+
+def tree_order(graph: Graph) -> Array:
+    """Find for every node its place in an order that keeps nodes together which merge early.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> pairs = nx.Graph()
+    >>> pairs.add_weighted_edges_from([(0, 3, 9), (0, 1, 1), (1, 2, 9)])
+    >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
+    {0: 0, 3: 1, 1: 2, 2: 3}
+    """
+    groups = [scale.group for scale in _scales(graph, 1, None, np.float32)]
+    places = np.zeros(1, dtype=np.int32)
+    for group in reversed(groups):
+        order = np.argsort(places[group], kind="stable")
+        places = np.empty(len(group), dtype=np.int32)
+        places[order] = np.arange(len(group), dtype=np.int32)
+    return places
+
+
+def _with_weights(graph: Graph, dtype: type) -> Graph:
+    """Take the weights in that type, unless it cannot hold the smallest; the rest is shared."""
+    given = graph.adjacency
+    if given.dtype == dtype or (dtype == np.float32 and weight_type(given.data) != dtype):
+        return graph
+    weights = given.data.astype(dtype)
+    return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
+
+
+def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
+    """Group the nodes by contraction alone: the number of its group for every node.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> grouped(as_graph(nx.barbell_graph(3, 0)), 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    group = np.arange(len(graph))
+    for scale in _scales(graph, count, progress, np.float32):  # one at a time: together they take much memory
+        group = scale.group[group]
+    return group
+
+
+def contracted(graph: Graph, group: Array, groups: int) -> Graph:
+    """Sum the weights between groups of nodes, ``S^T W S`` with the diagonal kept.
+
+    The columns of the result are in no order, and it is symmetric but for rounding. Sums are made in float64,
+    and kept as the weights of `graph` are.
+
+    Parameters
+    ----------
+    graph : Graph
+    group : ndarray of shape (n,)
+        The group of every node, 0 to ``groups - 1``.
+    groups : int
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> contracted(as_graph(nx.path_graph(3)), np.array([0, 0, 1]), 2).adjacency.toarray()
+    array([[2., 1.],
+           [1., 0.]])
+    """
+    adjacency = graph.adjacency
+    members = np.argsort(group, kind="stable").astype(adjacency.indices.dtype)
+    member_ptr = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
+    group = unsigned(group.astype(adjacency.indices.dtype))
+    entries = np.zeros(len(members) + 1, dtype=np.int64)
+    np.cumsum(np.diff(adjacency.indptr)[members], out=entries[1:])
+    loads = entries[member_ptr]  # stored entries below each group
+    del entries  # as long as the nodes are many
+    counts = np.empty(groups, dtype=np.int64)
+
+    def piece(start: int, stop: int) -> tuple[Array, Array]:
+        longest, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
+        indices, weights = np.empty(room, adjacency.indices.dtype), np.empty(room, adjacency.dtype)
+        filled = contract(
+            *parts_of(adjacency), member_ptr, members, group, longest, start, stop, counts, indices, weights
+        )
+        return indices[:filled], weights[:filled]
+
+    # memory that is not written to is not taken, and what is too much goes back
+    indices, weights, filled = np.empty_like(adjacency.indices), np.empty_like(adjacency.data), 0
+    load = min(LOAD, max(LOAD // 16, adjacency.nnz // PARTS))
+    for some, values in map_pieces(piece, pieces_by_load(loads, load)):
+        indices[filled : filled + len(some)], weights[filled : filled + len(some)] = some, values
+        filled += len(some)
+    for buffer in (indices, weights):
+        buffer.resize(filled, refcheck=False)
+    ptr = np.zeros(groups + 1, dtype=adjacency.indptr.dtype)
+    np.cumsum(counts, out=ptr[1:])
+    return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
+
+
+def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, int]:
+    """Choose at most `most` merges along some of the edges: every node's new number, and how many there are.
+
+    Parameters
+    ----------
+    graph : Graph
+    most : int
+    allowed : csr_array of shape (n, n)
+        The edges of the graph along which nodes may merge; where it holds none, nothing merges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> path = as_graph(nx.path_graph(3))
+    >>> merge_round(path, 1, path.adjacency)
+    (array([0, 0, 1], dtype=int32), 2)
+    """
+    partners, scores = partners_along(allowed, graph.degrees)
+    leaders = np.arange(len(graph), dtype=partners.dtype)
+    order = np.argsort(-scores, kind="stable").astype(partners.dtype)
+    possible = match(partners, order, len(graph), leaders.copy())
+    match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
+    return _numbered(leaders)
+
+
+def _group_lightest(graph: Graph, most: int) -> tuple[Array, int]:
+    """Pair the lightest nodes with the next lightest: all that can be done where no edge is left."""
+    order = np.argsort(graph.degrees, kind="stable")[: 2 * min(most, len(graph) // 2)]
+    leaders = np.arange(len(graph))
+    leaders[np.maximum(order[::2], order[1::2])] = np.minimum(order[::2], order[1::2])
+    return _numbered(leaders)
+
+
+def _numbered(leaders: Array) -> tuple[Array, int]:
+    leads = leaders == np.arange(len(leaders))
+    return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
+
+
+def strays(graph: Graph, count: int) -> Array:
+    """Find the nodes in components too light for a cluster of their own, when `count` are wanted.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        All False where too few other nodes would be left.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> graph = as_graph(nx.disjoint_union(nx.complete_graph(20), nx.path_graph(2)))
+    >>> strays(graph, 2).nonzero()[0].tolist()
+    [20, 21]
+    """
+    mass = np.bincount(graph.components, graph.degrees)
+    light = mass < STRAY_MASS * mass.sum() / count
+    if mass.sum() == 0 or np.count_nonzero(~light[graph.components]) < count:
+        light[:] = False
+    return np.asarray(light[graph.components])

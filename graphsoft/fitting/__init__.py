@@ -1,0 +1,1 @@
+"""From a sample and settings to fitted levels."""

@@ -1,0 +1,115 @@
+"""What a hierarchy says of itself: what was done to the input, and how each level was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graphsoft.engine.sweeps import Fit
+from graphsoft.graph.graph import Graph
+
+__all__ = ["LevelReport", "Report", "edge_count"]
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """How one level was found.
+
+    Attributes
+    ----------
+    clusters : int
+    sweeps : int
+        Passes over a graph, on all scales.
+    trace : tuple of float
+        Log-likelihood each time that the support was widened, on the graph that the level was fitted to; for
+        a polished level that is the points' graph, with every cluster still whole in one group. Where the
+        finest one has its last round when those above are polished, which costs it some, the last value is
+        from then. For methods other than relation factorization what they minimize, see `Clustering.trace`.
+        What is known of pairs has been put into that graph; the two figures below are of the graph as it was
+        given.
+    log_likelihood : float
+        Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+    kkt_gap : float or None
+        The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
+        level alone. It is that of the worst point: large where an edge's ends share no cluster, and not small
+        on a level that was refined for others. None for methods other than relation factorization.
+    status : str
+        What happened, in words, and how many of the known pairs came out as they are known.
+    seconds : float
+    """
+
+    clusters: int
+    sweeps: int
+    trace: tuple[float, ...]
+    log_likelihood: float
+    kkt_gap: float | None
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `hierarchy` did; ``print(h.report)`` shows it as text.
+
+    Attributes
+    ----------
+    nodes, edges, components : int
+        Of the graph that was clustered.
+    notes : tuple of str
+        What was done to the input, and what to know about the graph.
+    levels : tuple of LevelReport
+        Finest first.
+    seconds : dict
+        Wall-clock seconds of each stage.
+    """
+
+    nodes: int
+    edges: int
+    components: int
+    notes: tuple[str, ...]
+    levels: tuple[LevelReport, ...]
+    seconds: dict[str, float]
+
+    def __str__(self) -> str:
+        lines = [f"{self.nodes} nodes, {self.edges} edges, {self.components} components"]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [
+            f"{level.clusters} clusters: {level.status}; {level.seconds:.2f} s, log-likelihood "
+            f"{level.log_likelihood:.6g}"
+            + ("" if level.kkt_gap is None else f", KKT gap {level.kkt_gap:.2g}")
+            for level in self.levels
+        ]
+        lines.append(", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items()))
+        return "\n".join(lines)
+
+    def after(self, graph: Graph, fits: Sequence[Fit], rows: int, seconds: dict[str, float]) -> Report:
+        """Report what became of it when points were added, and so many rows re-fitted."""
+        status = "kept but for the re-fitted rows"
+        levels = [
+            replace(
+                level, sweeps=0, trace=(), log_likelihood=fit.log_likelihood, status=status, seconds=0.0,
+                kkt_gap=None if level.kkt_gap is None else fit.gap,
+            )
+            for level, fit in zip(self.levels, fits, strict=True)
+        ]  # fmt: skip
+        added = len(graph) - self.nodes
+        note = f"{added:,} points added, {rows:,} rows re-fitted"
+        components = int(graph.components.max()) + 1
+        notes = (*self.notes, note)
+        return Report(len(graph), edge_count(graph), components, notes, tuple(levels), seconds)
+
+
+def edge_count(graph: Graph) -> int:
+    """Count the edges, loops among them.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> edge_count(as_graph(nx.path_graph(3)))
+    2
+    """
+    loops = int(np.count_nonzero(graph.adjacency.diagonal()))
+    return int(graph.adjacency.nnz + loops) // 2

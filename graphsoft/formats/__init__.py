@@ -1,0 +1,1 @@
+"""What results are written to and read from."""

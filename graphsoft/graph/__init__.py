@@ -1,0 +1,1 @@
+"""Everything that can be seen as a graph, checked once."""

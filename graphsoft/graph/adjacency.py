@@ -1,0 +1,318 @@
+"""Graphs as they come from outside, made symmetric to the last bit or refused."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.sparse_input import canonical, narrow
+from graphsoft.kernels import parts_of
+from graphsoft.kernels.adjacency import mirror_sum
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.types import Array
+
+__all__ = [
+    "asymmetry",
+    "check_square",
+    "from_networkx",
+    "is_networkx",
+    "neighbor_lists",
+    "refuse_asymmetric",
+    "warn_of_distances",
+    "weight_matrix",
+]
+
+TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
+BLOCK = 1 << 20  # entries
+MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
+# Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
+LIKE_DISTANCES = 0.25
+
+
+def weight_matrix(
+    matrix: sp.csr_array, argument: str, names: Sequence[Any] | None = None
+) -> tuple[sp.csr_array, list[str]]:
+    """Bring checked edge weights into canonical form.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Finite float64 entries with valid indices, possibly unsorted or repeated; it is not changed.
+    argument : str
+        The name to use in errors.
+    names : sequence of n, optional
+        The nodes, for errors.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Positive entries, possibly asymmetric. Very large or very small weights are multiplied by one power of
+        two.
+    list of str
+        What was done.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> weight_matrix(sp.csr_array([[0.0, 2.0], [2.0, 0.0]]), "X")[0].toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    notes = []
+    data = matrix.data
+    smallest, largest = _sizes(data)
+    if largest > 0:
+        exponent = int(np.frexp(largest)[1]) - 1
+        if exponent - int(np.frexp(smallest)[1]) > 1021:
+            raise InputError(
+                argument,
+                f"has weights between {smallest:g} and {largest:g}, too far apart for float64",
+                "rescale the weights or drop the negligible ones",
+            )
+        # the inverse of the smallest must be finite too
+        if abs(exponent) > MODEST or smallest < np.finfo(np.float64).tiny:
+            data = np.ldexp(data, -exponent)
+            notes.append(f"weights multiplied by 2**{-exponent}")
+    result = canonical(narrow(sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)))
+    negative = np.flatnonzero(result.data < 0)
+    if len(negative):
+        row = int(np.searchsorted(result.indptr, negative[0], side="right")) - 1
+        column = int(result.indices[negative[0]])
+        raise InputError(
+            argument,
+            f"{len(negative)} weights are negative, the first is {_entry(matrix, row, column):g} at "
+            f"{_edge(row, column, names)}",
+            "pass weights of at least 0"
+            + ", or affinity='features' if the rows are points" * (argument == "X" and names is None),
+        )
+    return result, notes
+
+
+def _sizes(data: Array) -> tuple[float, float]:
+    """Find the smallest and the largest absolute value that is not zero; infinity and 0 if there is none."""
+    smallest, largest = np.inf, 0.0
+    for start in range(0, len(data), BLOCK):  # a block at a time, for it takes copies
+        sizes = np.abs(data[start : start + BLOCK])
+        sizes = sizes[sizes > 0]
+        smallest = min(smallest, float(sizes.min(initial=np.inf)))
+        largest = max(largest, float(sizes.max(initial=0.0)))
+    return smallest, largest
+
+
+def _entry(matrix: sp.csr_array, row: int, column: int) -> float:
+    """Look up an entry as the caller gave it."""
+    part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    return float(matrix.data[part][matrix.indices[part] == column].sum())
+
+
+def _edge(row: int, column: int, names: Sequence[Any] | None) -> str:
+    return f"({row}, {column})" if names is None else f"({names[row]!r}, {names[column]!r})"
+
+
+def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | None]:
+    """Compare a canonical matrix with its transpose.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        The matrix, exactly symmetric, if all pairs agree up to `TOLERANCE`.
+    pair of int or None
+        Row and column of the pair that differs most, if any differs by more than that.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> asymmetry(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))[1]
+    (0, 1)
+    """
+    if _is_mirrored(matrix):
+        return matrix, None
+    turned = matrix.T.tocsr()
+    gaps = abs(matrix - turned).tocsr()
+    pattern = sp.csr_array((np.ones(gaps.nnz), gaps.indices, gaps.indptr), shape=gaps.shape)
+    bad = gaps.data > TOLERANCE * pattern.multiply(matrix.maximum(turned)).tocsr().data
+    if not bad.any():
+        return ((matrix + turned) / 2).tocsr(), None
+    worst = int(np.argmax(np.where(bad, gaps.data, -1.0)))
+    return matrix, (int(np.searchsorted(gaps.indptr, worst, side="right")) - 1, int(gaps.indices[worst]))
+
+
+def _is_mirrored(matrix: sp.csr_array) -> bool:
+    """Tell whether a matrix equals its transpose, by a sum of hashes over its entries.
+
+    To look every entry's mirror image up would take twenty times as long on a large graph. Where something
+    differs, it would be by a chance of 2**-64 that this does not notice.
+    """
+    pointers, indices, weights = (buffer.view() for buffer in parts_of(matrix))
+    bits = weights.view(np.uint64)
+    for buffer in (pointers, indices, bits):
+        buffer.flags.writeable = False  # as the caller's may be, which would be another type to compile for
+
+    def piece(start: int, stop: int) -> int:
+        with np.errstate(over="ignore"):  # NumPy minds that hashes wrap, where nothing is compiled
+            return int(mirror_sum(pointers, indices, bits, start, stop))
+
+    return sum(map_pieces(piece, pieces_by_load(matrix.indptr, LOAD))) % 2**64 == 0
+
+
+def refuse_asymmetric(
+    matrix: sp.csr_array,
+    pair: tuple[int, int],
+    argument: str,
+    names: Sequence[Any] | None = None,
+) -> InputError:
+    """Make the error for a pair of nodes whose two weights differ."""
+    row, column = pair
+    there, back = _entry(matrix, row, column), _entry(matrix, column, row)
+    remedy = (
+        "pass graphsoft.flow_graph(A) if edges have directions, A.maximum(A.T), A.minimum(A.T) or "
+        "(A + A.T) / 2 if not, or affinity='features' if rows are points; distances to nearest neighbours "
+        "need equally many entries in each row, by rising distance"
+    )
+    named = (
+        "follow the directions by graphsoft.flow_graph(graph) or --directed, or pass graph.to_undirected()"
+    )
+    return InputError(
+        argument,
+        f"is not symmetric: the weight of {_edge(row, column, names)} is {there:.10g}, that of "
+        f"{_edge(column, row, names)} is {back:.10g}",
+        remedy if names is None else named,
+    )
+
+
+def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
+    """Read a matrix of distances to nearest neighbours, as scikit-learn's ``KNeighborsTransformer`` makes it.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        With its entries in the order in which they are stored.
+
+    Returns
+    -------
+    indices, distances : ndarrays of shape (n, k), or None
+        Neighbours by rising distance. None unless every row stores the same number of entries, the diagonal
+        is 0 or absent, nothing is negative, no column comes twice in a row, and the entries of every row rise
+        (or every row stores its zero on the diagonal): so similarities are not mistaken for distances.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> neighbor_lists(sp.csr_array(([1.0, 1.0, 2.0], [1, 0, 1], [0, 1, 2, 3]), shape=(3, 3)))[0].tolist()
+    [[1], [0], [1]]
+    """
+    count = matrix.shape[0]
+    lengths = np.diff(matrix.indptr)
+    if lengths[0] == 0 or (lengths != lengths[0]).any() or (matrix.data < 0).any():
+        return None
+    columns = matrix.indices.reshape(count, lengths[0]).astype(np.int64)
+    distances = matrix.data.reshape(count, lengths[0])
+    own = columns == np.arange(count)[:, None]
+    ordered = np.sort(columns, axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any() or distances[own].any():
+        return None
+    if not own.any(axis=1).all() and (distances[:, 1:] < distances[:, :-1]).any():
+        return None
+    kept = lengths[0] - int(own.any())
+    apart = np.where(own, np.inf, distances)
+    order = np.lexsort((columns, apart), axis=1)[:, :kept]
+    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(apart, order, axis=1)
+
+
+def check_square(matrix: sp.csr_array) -> None:
+    """Refuse a graph that is not square."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InputError(
+            "X",
+            f"is a graph of shape {matrix.shape}, which is not square",
+            "pass one row and one column for each node, or affinity='features'",
+        )
+
+
+def warn_of_distances(matrix: sp.csr_array) -> None:
+    """Warn where weights between nearly all points look like distances.
+
+    Of the sides of a triangle the two longest are the nearest to each other, and of weights between three
+    points the two least are, for what is near to one of two near points is near to the other.
+
+    Examples
+    --------
+    >>> warn_of_distances(sp.csr_array(np.ones((30, 30)) - np.eye(30)))
+    """
+    count = matrix.shape[0]
+    if count < 20 or matrix.nnz < 0.9 * count * (count - 1) or matrix.nnz > count * count:
+        return
+    if matrix.diagonal().max() > 1e-6 * matrix.data.max():
+        return
+    rows, steps = np.arange(count), range(1, 4)
+    apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
+    sides = [[apart[one], np.roll(apart[two], -one), apart[one + two]] for one in steps for two in steps]
+    least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
+    towards = (middle - least - (largest - middle)).sum()
+    if towards > LIKE_DISTANCES * (largest - least).sum():
+        warn(
+            "X looks like distances between all points, and is taken as weights, the larger the nearer; "
+            "pass features, or weights as np.exp(-((X / X.mean()) ** 2))"
+        )
+
+
+def is_networkx(data: Any) -> bool:
+    """Tell whether `data` is a networkx graph; if so, networkx has been imported."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(data, networkx.Graph)
+
+
+def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, ...], list[str]]:
+    """Read a networkx graph: its edges (unsorted, both directions), its nodes, and what was done.
+
+    Parallel edges stay repeated. Edges weigh 1 if none has a ``weight``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> matrix, nodes, _ = from_networkx(nx.Graph([("a", "b")]), "X")
+    >>> matrix.toarray().tolist(), nodes
+    ([[0.0, 1.0], [1.0, 0.0]], ('a', 'b'))
+    """
+    nodes = tuple(graph.nodes)
+    if not nodes:
+        raise InputError(argument, "is a graph without nodes", "pass at least one node")
+    number = {node: place for place, node in enumerate(nodes)}
+    edges = list(graph.edges(data="weight"))
+    missing = [edge for edge in edges if edge[2] is None]
+    if missing and len(missing) < len(edges):
+        raise InputError(
+            argument,
+            f"{len(missing)} of {len(edges)} edges have no weight, the first is {missing[0][:2]!r}",
+            "give every edge a 'weight', or none of them",
+        )
+    for one, two, weight in edges if not missing else ():
+        if not _finite(weight):
+            raise InputError(
+                argument, f"the edge {(one, two)!r} has the weight {shown(weight)}", "use finite numbers"
+            )
+    rows = np.array([number[edge[0]] for edge in edges], dtype=np.int64)
+    columns = np.array([number[edge[1]] for edge in edges], dtype=np.int64)
+    values = np.ones(len(edges)) if missing else np.array([float(edge[2]) for edge in edges])
+    if not graph.is_directed():
+        loop = rows == columns
+        rows, columns = np.concatenate([rows, columns[~loop]]), np.concatenate([columns, rows[~loop]])
+        values = np.concatenate([values, values[~loop]])
+    matrix = sp.coo_array((values, (rows, columns)), shape=(len(nodes), len(nodes)))
+    return matrix.tocsr(), nodes, ["edges without weight count as 1"] if missing else []
+
+
+def _finite(weight: Any) -> bool:
+    """Tell whether a weight is a real number that float64 holds."""
+    if not isinstance(weight, (numbers.Real, np.bool_)):
+        return False
+    try:
+        return bool(np.isfinite(float(weight)))
+    except OverflowError:
+        return False

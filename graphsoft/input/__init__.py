@@ -1,0 +1,1 @@
+"""Checks and readers of what a user passes in."""

@@ -1,0 +1,271 @@
+"""What a user knows besides the data: pairs that belong together, pairs that do not, some labels."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown, warn
+from graphsoft.types import Array
+
+__all__ = [
+    "LABELS",
+    "by_name",
+    "kept_pairs",
+    "labelled",
+    "listed_labels",
+    "listed_pairs",
+    "side_information",
+]
+
+# All pairs of labelled points are stored, so that twice as many take four times the memory.
+MOST_LABELS = 2000
+LABELS = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
+WRITTEN_MISSING = {"", "-1", "nan", "NaN", "None", "<NA>"}  # which NumPy makes of numbers among texts
+PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
+
+
+def side_information(
+    nodes: Sequence[Any], must_link: Any = None, cannot_link: Any = None, known: Any = None
+) -> sp.csr_array | None:
+    """Write what is known of pairs as a symmetric matrix: 1 together, -1 apart, nothing where unknown.
+
+    Parameters
+    ----------
+    nodes : sequence of n
+        The names of the points, as `Graph.nodes`; pairs are given by them.
+    must_link, cannot_link : iterable of pairs, optional
+        Points that belong to one cluster, and points that do not.
+    known : mapping or sequence, optional
+        Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
+        is unknown. All pairs of these points become pairs of one kind or the other.
+
+    Returns
+    -------
+    csr_array of shape (n, n), or None if nothing is known
+
+    Examples
+    --------
+    >>> side_information(["a", "b", "c"], must_link=[("a", "b")], cannot_link=[("b", "c")]).toarray()
+    array([[ 0.,  1.,  0.],
+           [ 1.,  0., -1.],
+           [ 0., -1.,  0.]])
+    >>> side_information(range(3), known=[4, -1, 5]).toarray()[0].tolist()
+    [0.0, 0.0, -1.0]
+    """
+    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    together = _pairs("must_link", must_link, number, len(nodes))
+    apart = _pairs("cannot_link", cannot_link, number, len(nodes))
+    points, labels = _numbered(known, nodes)
+    first, second = np.triu_indices(len(points), k=1)
+    same = labels[first] == labels[second]
+    ends = np.column_stack([points[first], points[second]])
+    alike, unlike = _matrix(ends[same], len(nodes)), _matrix(ends[~same], len(nodes))
+    positive, negative = _matrix(together, len(nodes)), _matrix(apart, len(nodes))
+    _refuse_both("must_link", positive, unlike, "known puts apart", nodes)
+    _refuse_both("cannot_link", negative, alike, "known puts together", nodes)
+    _refuse_both("cannot_link", negative, positive, "must_link puts together", nodes)
+    side = (positive.maximum(alike) - negative.maximum(unlike)).tocsr()
+    return side if side.nnz else None
+
+
+def listed_pairs(argument: str, pairs: Any) -> tuple[tuple[Any, ...], ...]:
+    """List pairs of points, which may come from an iterator.
+
+    Examples
+    --------
+    >>> listed_pairs("must_link", zip([0, 1], [5, 7]))
+    ((0, 5), (1, 7))
+    """
+    try:
+        return () if pairs is None else tuple(tuple(pair) for pair in pairs)
+    except (TypeError, ValueError):
+        raise InputError(argument, f"got {shown(pairs)}", PAIRS) from None
+
+
+def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ...]:
+    """List the points whose label is known, each with its label, of what `side_information` accepts.
+
+    Examples
+    --------
+    >>> listed_labels(range(3), [4, -1, 5])
+    ((0, 4), (2, 5))
+    """
+    if known is None:
+        return ()
+    if isinstance(known, Mapping):
+        return tuple(known.items())
+    rows, labels = labelled("known", known, nodes)
+    return tuple(zip((nodes[row] for row in rows.tolist()), labels, strict=True))
+
+
+def labelled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Find the rows of the points whose label is known, rising, and these labels.
+
+    Examples
+    --------
+    >>> rows, labels = labelled("known", ["b", None, "a", -1], range(4))
+    >>> rows.tolist(), labels
+    ([0, 2], ['b', 'a'])
+    """
+    if isinstance(labels, Mapping):
+        return _of_some(argument, labels, nodes)
+    named = by_name(labels, nodes)
+    if isinstance(named, Mapping):
+        known = {name: label for name, label in named.items() if not _is_unknown(label)}
+        return _of_some(argument, known, nodes)
+    return _of_all(argument, labels, nodes)
+
+
+def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
+    """Make a mapping of a pandas Series whose index has the names of points; all else stays as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> by_name(pd.Series(["red", "blue"], index=["y", "x"]), ("x", "y", "z"))
+    {'y': 'red', 'x': 'blue'}
+    """
+    if isinstance(nodes, range) or not (hasattr(labels, "index") and hasattr(labels, "items")):
+        return labels
+    if isinstance(labels, Mapping) or not set(labels.index) <= set(nodes):
+        return labels
+    return dict(labels.items())
+
+
+def kept_pairs(side: sp.csr_array, labels: Array) -> str:
+    """Say how many of the known pairs came out as they are known.
+
+    Examples
+    --------
+    >>> kept_pairs(side_information(range(3), [(0, 1)], [(1, 2)]), np.array([0, 0, 0]))
+    '1 of 2 known pairs kept'
+    """
+    pairs = sp.triu(side).tocoo()
+    one, two = (labels[ends] for ends in pairs.coords)
+    right = np.count_nonzero((one == two) == (pairs.data > 0))
+    return f"{right} of {pairs.nnz} known pairs kept"
+
+
+def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequence[Any]) -> None:
+    """Refuse pairs that are known to be together and to be apart."""
+    both = pairs.multiply(others).tocoo()
+    if both.nnz:
+        one, two = nodes[int(both.row[0])], nodes[int(both.col[0])]
+        problem = f"holds {shown(one)} and {shown(two)}, which {words}"
+        raise InputError(argument, problem, "leave such pairs out of one of the two")
+
+
+def _matrix(pairs: Array, count: int) -> sp.csr_array:
+    narrow = np.int32 if max(count, 2 * len(pairs)) <= np.iinfo(np.int32).max else np.int64
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).astype(narrow).T
+    matrix = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)).tocsr()
+    matrix.data[:] = 1.0  # a pair may be given twice
+    return matrix
+
+
+def _pairs(argument: str, pairs: Any, number: Mapping[Any, int] | None, count: int) -> Array:
+    """Check pairs of points, and return their rows."""
+    listed = listed_pairs(argument, pairs)
+    rows = np.empty((len(listed), 2), dtype=np.int64)
+    for at, pair in enumerate(listed):
+        if len(pair) != 2:
+            raise InputError(argument, f"holds {shown(pair)}", PAIRS)
+        rows[at] = [row_of(argument, name, number, count) for name in pair]
+        if rows[at, 0] == rows[at, 1]:
+            raise InputError(argument, f"joins {shown(pair[0])} to itself", "leave such pairs out")
+    return rows
+
+
+def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: int) -> int:
+    """Find the row of a point by its name; `number` has the rows of all names, None where names are rows.
+
+    Examples
+    --------
+    >>> row_of("known", "b", {"a": 0, "b": 1}, 2)
+    1
+    """
+    try:
+        if number is not None:
+            return number[name]
+        whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
+        if whole and 0 <= name < count:
+            return int(name)
+    except (KeyError, TypeError):
+        pass
+    what = f"rows 0 to {count - 1}" if number is None else "the names of the graph's nodes"
+    raise InputError(argument, f"names no point: {shown(name)}", f"use {what}")
+
+
+def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Read labels of named points."""
+    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    rows = np.array([row_of(argument, name, number, len(nodes)) for name in labels], dtype=np.int64)
+    missing = [name for name, label in labels.items() if _is_missing(label)]
+    if missing:
+        raise InputError(argument, f"has no label for {shown(missing[0])}", "leave such points out")
+    values, order = list(labels.values()), np.argsort(rows, kind="stable")
+    return rows[order], [values[at] for at in order]
+
+
+def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Read a sequence with one label for each point."""
+    try:
+        fits = not isinstance(labels, str | bytes | Set) and len(labels) == len(nodes)
+    except TypeError:  # without a length, as a single number or an iterator
+        fits = False
+    if not fits:
+        raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS)
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise InputError(argument, f"got shape {labels.shape} for {len(nodes)} points", LABELS)
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf" and not np.ma.isMaskedArray(labels):
+        rows = np.flatnonzero(~np.isnan(labels) & (labels != -1))
+        return rows, labels[rows].tolist()
+    try:
+        values = list(_objects(labels))
+    except TypeError:
+        raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS) from None
+    rows = np.array([row for row, label in enumerate(values) if not _is_unknown(label)], dtype=np.int64)
+    known = [values[row] for row in rows]
+    odd = sorted({label for label in known if isinstance(label, str) and label in WRITTEN_MISSING})
+    if odd:
+        warn(f"{argument}: the text {odd[0]!r} is taken as a label; where one is unknown, use None")
+    return rows, known
+
+
+def _objects(labels: Any) -> Any:
+    """Take the values out of arrays and columns: whole numbers stay whole, and what is masked is None."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy(dtype=object)
+    return labels.tolist() if isinstance(labels, np.ndarray) else labels
+
+
+def _is_unknown(label: Any) -> bool:
+    return _is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell None, NaN, and the missing values of pandas and NumPy, which nothing can be compared with."""
+    if label is None or label is np.ma.masked or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, numbers.Number) and bool(label != label)  # noqa: PLR0124
+
+
+def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:
+    """Read labels of some points: their rows, and their labels as numbers."""
+    if known is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    points, labels = labelled("known", known, nodes)
+    if len(points) > MOST_LABELS:
+        problem = f"labels {len(points)} points, and all pairs of them are stored"
+        raise InputError("known", problem, f"give at most {MOST_LABELS}")
+    distinct: dict[Any, int] = {}
+    try:
+        numbered = [distinct.setdefault(label, len(distinct)) for label in labels]
+    except TypeError:  # a label that is no hashable value
+        raise InputError("known", f"got {shown(known)}", LABELS) from None
+    return points, np.array(numbered, dtype=np.int64)

@@ -1,0 +1,155 @@
+"""Points by class and by cluster, which are labels or memberships: what the scores count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown
+from graphsoft.input.checks import dense_matrix
+from graphsoft.input.sparse_input import sparse_matrix
+from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
+
+__all__ = ["both_shares", "confusion", "is_hard", "matched", "shares_of"]
+
+# Rows may miss one by so much: memberships may come as float32.
+ROUNDING = 1e-4
+
+
+def confusion(truth: Any, labels: Any) -> sp.csr_array:
+    """Count the points of every class in every cluster.
+
+    Parameters
+    ----------
+    truth : array-like of shape (n,), or array or sparse matrix of shape (n, c)
+        Known classes: numbers or strings, or memberships, rows that sum to one.
+    labels : array-like of shape (n,), or array or sparse matrix of shape (n, m)
+        Clusters.
+
+    Returns
+    -------
+    csr_array of shape (n_classes, n_clusters)
+        Of labels the counts, int64, classes and clusters in sorted order; empty ones have no row or column.
+        Memberships keep all their columns; of them the table holds expected counts, ``T^T S``, float64,
+        which are again int64 where all memberships are 0 or 1.
+
+    Examples
+    --------
+    >>> confusion(["a", "a", "b"], [7, 9, 9]).toarray()
+    array([[1, 1],
+           [0, 1]])
+    >>> confusion(["a", "a", "b"], [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).toarray()
+    array([[1.5, 0.5],
+           [0. , 1. ]])
+    """
+    first, second = both_shares(truth, labels)
+    table = sp.csr_array(first.T @ second)
+    table.sort_indices()
+    # whole numbers are exact in float64 up to 2^53 points
+    return table.astype(np.int64) if is_hard(first) and is_hard(second) else table
+
+
+def matched(truth: Any, labels: Any) -> sp.csr_array:
+    """Count as `confusion` does, with the clusters in the order of the classes that they match best.
+
+    Parameters
+    ----------
+    truth, labels
+        As in :func:`confusion`.
+
+    Returns
+    -------
+    csr_array of shape (n_classes, n_clusters or more)
+        The best one-to-one match is the diagonal, whose sum over that of the table is the accuracy. Clusters
+        without a class come last; a class without a cluster has an empty column.
+
+    Examples
+    --------
+    >>> matched(["a", "a", "b", "c"], [7, 7, 7, 3]).toarray()
+    array([[2, 0, 0],
+           [1, 0, 0],
+           [0, 0, 1]])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    table = confusion(truth, labels).toarray()
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    rest = np.setdiff1d(np.arange(table.shape[1]), columns)
+    ordered = np.zeros((len(table), len(table) + len(rest)), dtype=table.dtype)
+    ordered[:, rows] = table[:, columns]
+    ordered[:, len(table) :] = table[:, rest]
+    return sp.csr_array(ordered)
+
+
+def both_shares(truth: Any, labels: Any) -> tuple[sp.csr_array, sp.csr_array]:
+    """Read classes and clusters of the same points.
+
+    Examples
+    --------
+    >>> first, second = both_shares([0, 1], [[0.5, 0.5], [0.0, 1.0]])
+    >>> first.toarray().tolist(), second.toarray().tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.0, 1.0]])
+    """
+    first, second = shares_of(truth, "truth"), shares_of(labels, "labels")
+    if first.shape[0] != second.shape[0]:
+        problem = f"got {second.shape[0]} for {first.shape[0]} known classes"
+        raise InputError("labels", problem, "give one for each point")
+    return first, second
+
+
+def shares_of(values: Any, argument: str) -> sp.csr_array:
+    """Read labels or memberships as memberships: labels have a column for each distinct one, sorted.
+
+    Whatever has ``memberships``, as a level, stands for these.
+
+    Examples
+    --------
+    >>> shares_of(["b", "a"], "labels").toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    values = getattr(values, "memberships", values)
+    if sp.issparse(values):
+        return _checked(sparse_matrix(values, argument), argument)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
+    if array.ndim == 2:
+        return _checked(sp.csr_array(dense_matrix(values, argument).astype(np.float64)), argument)
+    if array.ndim == 0:
+        raise InputError(argument, f"got {shown(values)}", "give labels, or memberships, of all points")
+    if array.ndim != 1 or not len(array):
+        raise InputError(argument, f"got shape {array.shape}", "give one entry for each point, at least one")
+    try:
+        distinct, numbers = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise InputError(
+            argument, f"cannot be sorted ({error})", "use only numbers or only strings"
+        ) from None
+    return one_cluster_each(numbers, len(distinct))
+
+
+def is_hard(shares: sp.csr_array) -> bool:
+    """Tell whether every point is in one cluster.
+
+    Examples
+    --------
+    >>> is_hard(sp.csr_array([[1.0, 0.0]])), is_hard(sp.csr_array([[0.5, 0.5]]))
+    (True, False)
+    """
+    return bool((shares.data == 1.0).all())
+
+
+def _checked(shares: sp.csr_array, argument: str) -> sp.csr_array:
+    """Refuse what is no memberships, and let every row sum to one to the last bits."""
+    remedy = "give memberships, rows that sum to one, or a flat list of labels"
+    if (shares.data < 0).any():
+        raise InputError(argument, f"holds {shares.data.min():g}", remedy)
+    sums = np.asarray(shares.sum(axis=1)).ravel()
+    off = np.flatnonzero(np.abs(sums - 1.0) > ROUNDING)
+    if len(off):
+        raise InputError(argument, f"has row {off[0]}, which sums to {sums[off[0]]:g}", remedy)
+    return rows_to_one(shares)

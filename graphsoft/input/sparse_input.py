@@ -1,0 +1,283 @@
+"""Checks of sparse matrices that come from outside, whatever their format.
+
+The buffers of the caller are only read. Index arrays are looked at with NumPy before any SciPy routine walks
+along them, because those routines trust the indices and crash on wrong ones.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError
+from graphsoft.input.checks import REAL_KINDS, refuse_no_numbers
+from graphsoft.types import Array
+
+__all__ = ["canonical", "narrow", "sparse_matrix"]
+
+
+def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> sp.csr_array:
+    """Check a SciPy sparse matrix or array of any format and bring it into float64 CSR.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix of shape (n, d)
+        Any of SciPy's formats, with any real dtype and any integer index type.
+    argument : str
+        The name to use in errors.
+    ordered : bool
+        Sort the columns of each row, sum repeated entries and drop zeros. Without it the entries of a row
+        stay as they are stored.
+
+    Returns
+    -------
+    csr_array of shape (n, d)
+        Float64 values; int32 indices where they fit. Buffers that need no change are the caller's, and not
+        to be written to.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> sparse_matrix(sp.coo_array(([1, 2], ([0, 0], [1, 1])), shape=(2, 2))).toarray()
+    array([[0., 3.],
+           [0., 0.]])
+    """
+    shape = _checked_shape(matrix, argument)
+    reader = READERS.get(matrix.format)
+    if reader is None:
+        raise InputError(
+            argument, f"has the unknown sparse format {matrix.format!r}", "convert it with tocsr()"
+        )
+    indptr, indices, values = reader(matrix, shape, argument)
+    values = _checked_values(values, indptr, indices, argument)
+    result = narrow(sp.csr_array((values, indices, indptr), shape=shape))
+    if not ordered:
+        return result
+    result = canonical(result)
+    if not np.isfinite(result.data).all():
+        raise InputError(argument, "repeated entries add up to more than float64 holds", "rescale the values")
+    return result
+
+
+def narrow(matrix: sp.csr_array) -> sp.csr_array:
+    """Give a matrix int32 indices where they fit, int64 where not; the values are shared."""
+    fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
+    kind = np.int32 if fits else np.int64
+    indices, indptr = (part.astype(kind, copy=False) for part in (matrix.indices, matrix.indptr))
+    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+
+
+def canonical(matrix: sp.csr_array) -> sp.csr_array:
+    """Sort the columns of each row, sum repeated entries and drop zeros, of a matrix with checked indices.
+
+    It is not changed, and comes back itself if all is so already.
+    """
+    if matrix.has_canonical_format and matrix.data.all():
+        return matrix
+    result = matrix.copy()
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
+
+
+def _malformed(argument: str, problem: str) -> InputError:
+    return InputError(
+        argument,
+        f"is a malformed sparse matrix: {problem}",
+        "build it anew from its rows, columns and values",
+    )
+
+
+def _checked_shape(matrix: Any, argument: str) -> tuple[int, int]:
+    shape = tuple(matrix.shape)
+    if len(shape) != 2:
+        raise InputError(argument, f"is a sparse array of shape {shape}", "pass one with two dimensions")
+    if not all(isinstance(length, numbers.Integral) and int(length) >= 0 for length in shape):
+        raise _malformed(argument, f"its shape is {shape}")
+    if shape[0] == 0:
+        raise InputError(argument, f"got 0 samples, shape {shape}", "pass at least one row")
+    if shape[1] == 0:
+        raise InputError(argument, f"got 0 features, shape {shape}", "pass at least one column")
+    return int(shape[0]), int(shape[1])
+
+
+def _checked_values(values: Array, indptr: Array, indices: Array, argument: str) -> Array:
+    """Bring the stored values into float64, refusing all but finite real numbers."""
+    values = np.asarray(values)
+    if values.dtype.kind == "O":
+        refuse_no_numbers(values, argument)
+    elif values.dtype.kind not in REAL_KINDS:
+        raise InputError(
+            argument, f"holds values of dtype {values.dtype}", "convert it to real numbers first"
+        )
+    try:
+        with np.errstate(over="ignore"):
+            result: Array = np.ascontiguousarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InputError(
+            argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
+        ) from error
+    if not np.isfinite(result).all():
+        bad = np.flatnonzero(~np.isfinite(result))
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        place = f"({row}, {indices[bad[0]]})"
+        raise InputError(
+            argument,
+            f"{len(bad)} entries are NaN or infinite, the first is {values[bad[0]]!s} at {place}",
+            "drop or fill those entries",
+        )
+    return result
+
+
+def _whole(values: Any, name: str, argument: str) -> Array:
+    """Read an array of whole numbers that fit int64."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise _malformed(argument, f"{name} has {array.ndim} dimensions")
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise _malformed(argument, f"{name} has dtype {array.dtype}")
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise _malformed(argument, f"{name} holds {array.max()}")
+    return array.astype(np.int64) if array.dtype == np.uint64 else array
+
+
+def _within(indices: Array, length: int, name: str, argument: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= length):
+        first = int(np.flatnonzero((indices < 0) | (indices >= length))[0])
+        raise _malformed(argument, f"{name}[{first}] is {indices[first]}, outside 0..{length - 1}")
+
+
+def _compressed(matrix: Any, rows: int, columns: int, stored: int, argument: str) -> tuple[Array, Array]:
+    """Check ``indptr`` and ``indices`` of a compressed format with that many major and minor places."""
+    indptr = _whole(matrix.indptr, "indptr", argument)
+    indices = _whole(matrix.indices, "indices", argument)
+    if len(indptr) != rows + 1:
+        raise _malformed(argument, f"indptr has {len(indptr)} entries, the shape asks for {rows + 1}")
+    if indptr[0] != 0:
+        raise _malformed(argument, f"indptr starts with {indptr[0]}, not with 0")
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if len(falls):
+        raise _malformed(argument, f"indptr falls from {indptr[falls[0]]} to {indptr[falls[0] + 1]}")
+    if len(indices) != indptr[-1] or stored != indptr[-1]:
+        raise _malformed(
+            argument,
+            f"indptr ends with {indptr[-1]}, but there are {len(indices)} indices and {stored} values",
+        )
+    _within(indices, columns, "indices", argument)
+    return indptr, indices
+
+
+Parts = tuple[Array, Array, Array]  # indptr, indices, values of a CSR matrix
+
+
+def _read_csr(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    values = _flat_values(matrix.data, argument)
+    indptr, indices = _compressed(matrix, shape[0], shape[1], len(values), argument)
+    return indptr, indices, values
+
+
+def _read_csc(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    values = _flat_values(matrix.data, argument)
+    indptr, indices = _compressed(matrix, shape[1], shape[0], len(values), argument)
+    columns = np.repeat(np.arange(shape[1]), np.diff(indptr))
+    return _by_row(indices, columns, values, shape[0])
+
+
+def _read_bsr(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    values = np.asarray(matrix.data)
+    if values.ndim != 3 or 0 in values.shape[1:]:
+        raise _malformed(argument, f"the blocks have shape {values.shape}")
+    _, height, width = values.shape
+    if shape[0] % height or shape[1] % width:
+        raise _malformed(argument, f"blocks of {height} x {width} do not tile the shape {shape}")
+    indptr, indices = _compressed(matrix, shape[0] // height, shape[1] // width, len(values), argument)
+    block_rows = np.repeat(np.arange(shape[0] // height), np.diff(indptr))
+    rows = np.broadcast_to(
+        block_rows[:, None, None] * height + np.arange(height)[None, :, None], values.shape
+    )
+    columns = np.broadcast_to(
+        indices.astype(np.int64)[:, None, None] * width + np.arange(width)[None, None, :], values.shape
+    )
+    return _by_row(rows.ravel(), columns.ravel(), values.ravel(), shape[0])
+
+
+def _read_coo(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    values = _flat_values(matrix.data, argument)
+    rows, columns = _whole(matrix.row, "row", argument), _whole(matrix.col, "col", argument)
+    if not len(rows) == len(columns) == len(values):
+        raise _malformed(argument, f"{len(rows)} rows, {len(columns)} columns and {len(values)} values")
+    _within(rows, shape[0], "row", argument)
+    _within(columns, shape[1], "col", argument)
+    return _by_row(rows, columns, values, shape[0])
+
+
+def _read_dia(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    values = np.asarray(matrix.data)
+    offsets = _whole(matrix.offsets, "offsets", argument).astype(np.int64)
+    if values.ndim != 2 or len(values) != len(offsets):
+        raise _malformed(argument, f"{len(offsets)} offsets, but the diagonals have shape {values.shape}")
+    if len(np.unique(offsets)) != len(offsets):
+        raise _malformed(argument, "two diagonals have the same offset")
+    columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    limit = max(shape) + values.shape[1]
+    rows = columns - np.clip(offsets, -limit, limit)[:, None]
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    return _by_row(rows[inside], columns[inside], values[inside], shape[0])
+
+
+def _read_lil(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    lists, values = matrix.rows, matrix.data
+    try:
+        lengths = [len(row) for row in lists]
+        agree = len(lists) == shape[0] and lengths == [len(row) for row in values]
+    except TypeError:
+        agree = False
+    if not agree:
+        raise _malformed(argument, "the lists of columns and of values differ in length")
+    columns = _whole(list(chain.from_iterable(lists)), "rows", argument)
+    _within(columns, shape[1], "rows", argument)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return indptr, columns, _flat_values(list(chain.from_iterable(values)), argument)
+
+
+def _read_dok(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:
+    items = list(matrix.items())
+    if not all(isinstance(key, tuple) and len(key) == 2 for key, _ in items):
+        raise _malformed(argument, "its keys are not pairs")
+    rows = _whole([key[0] for key, _ in items], "row", argument)
+    columns = _whole([key[1] for key, _ in items], "column", argument)
+    _within(rows, shape[0], "row", argument)
+    _within(columns, shape[1], "column", argument)
+    return _by_row(rows, columns, _flat_values([value for _, value in items], argument), shape[0])
+
+
+def _flat_values(values: Any, argument: str) -> Array:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise _malformed(argument, f"its values have {array.ndim} dimensions")
+    return array
+
+
+def _by_row(rows: Array, columns: Array, values: Array, count: int) -> Parts:
+    """Order checked entries by row; within a row they keep their order."""
+    # a matrix with one row, transposed: SciPy's counting sort
+    line = sp.csr_array((np.arange(len(rows)), rows, [0, len(rows)]), shape=(1, count)).tocsc()
+    return line.indptr, columns[line.data], values[line.data]
+
+
+READERS: dict[str, Callable[[Any, tuple[int, int], str], Parts]] = {
+    "csr": _read_csr,
+    "csc": _read_csc,
+    "bsr": _read_bsr,
+    "coo": _read_coo,
+    "dia": _read_dia,
+    "lil": _read_lil,
+    "dok": _read_dok,
+}

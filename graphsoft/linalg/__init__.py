@@ -1,0 +1,1 @@
+"""Linear algebra on sparse rows that scipy does not offer."""

@@ -1,0 +1,1 @@
+"""Nearest neighbors, and the weights of edges to them."""

@@ -1,0 +1,128 @@
+"""Neighbours found by an object of the caller's, with the interface of scikit-learn's transformers.
+
+``fit_transform(X)`` gives a sparse matrix of distances from each point to some others, and ``transform(new)``
+from each new point to some of those; what is not stored is no neighbour. Rows may hold the point itself, come
+in any order, and be of different lengths.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown
+from graphsoft.input.sparse_input import sparse_matrix
+from graphsoft.types import Array
+
+__all__ = ["check_finder", "found_among", "found_within"]
+
+Lists = tuple[Array, Array]  # neighbours and distances, as `graphsoft.neighbors.nearest` gives them
+
+
+def check_finder(neighbors: Any, metric: str) -> None:
+    """Refuse what cannot find neighbours, and a metric beside what can.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsTransformer
+    >>> check_finder(KNeighborsTransformer(mode="distance"), "euclidean")
+    >>> check_finder("kd_tree", "euclidean")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: neighbors: got 'kd_tree', without fit_transform and transform. Remedy: use \
+None or an object such as sklearn.neighbors.KNeighborsTransformer(mode='distance').
+    """
+    if neighbors is None:
+        return
+    remedy = "use None or an object such as sklearn.neighbors.KNeighborsTransformer(mode='distance')"
+    if isinstance(neighbors, type):
+        raise InputError("neighbors", f"got the class {neighbors.__name__}", remedy)
+    if not all(callable(getattr(neighbors, name, None)) for name in ("fit_transform", "transform")):
+        raise InputError("neighbors", f"got {shown(neighbors)}, without fit_transform and transform", remedy)
+    if metric != "euclidean":
+        problem = f"got {metric!r}, but the distances are those that neighbors finds"
+        raise InputError("metric", problem, "leave it out here, and set it in neighbors")
+
+
+def found_within(neighbors: Any, values: Any, n_neighbors: int) -> Lists:
+    """Fit to points, and take the nearest others of each.
+
+    Parameters
+    ----------
+    neighbors : object with ``fit_transform``
+    values : ndarray or csr_array of shape (n, d)
+    n_neighbors : int
+        Of those found, at most so many are taken.
+
+    Returns
+    -------
+    indices, distances : ndarrays of shape (n, n_neighbors)
+        Neighbours by rising distance, ties by index; -1 and infinity where there are no more.
+    """
+    count = values.shape[0]
+    if count < 2:
+        return np.full((count, n_neighbors), -1), np.full((count, n_neighbors), np.inf)
+    matrix = _checked(neighbors.fit_transform(values), "fit_transform", count, count)
+    itself = matrix.diagonal()
+    if (itself == 1).all() and (matrix.data == 1).all():
+        problem = "fit_transform stores nothing but ones, each point's distance to itself among them"
+        raise InputError("neighbors", problem, "let it give distances, as by mode='distance'")
+    return _lists(matrix, n_neighbors, own=True)
+
+
+def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: bool = False) -> Lists:
+    """Take the nearest of the `count` points that `neighbors` was fitted to, for other points.
+
+    Where the first of them are these points themselves, `own`, they do not find themselves.
+    """
+    asking = values.shape[0]
+    if asking == 0:
+        return np.zeros((0, n_neighbors), dtype=np.int64), np.zeros((0, n_neighbors))
+    if count < 2:  # it was never fitted, and there is but one place to go
+        matrix = sp.csr_array((np.zeros(asking), (np.arange(asking), np.zeros(asking, dtype=int))))
+    else:
+        matrix = _checked(neighbors.transform(values), "transform", asking, count)
+    return _lists(matrix, n_neighbors, own)
+
+
+def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
+    """Check what came back, and read it as float64."""
+    if not sp.issparse(matrix):
+        kind = type(matrix).__name__
+        raise InputError("neighbors", f"{method} gives {kind}", "let it give a SciPy sparse matrix")
+    if matrix.shape != (rows, columns):
+        problem = f"{method} gives the shape {matrix.shape} in place of {(rows, columns)}"
+        remedy = "let it give a row for each point passed to it, and a column for each one fitted to"
+        if method == "transform":
+            remedy += "; an object fitted anew since then cannot serve this hierarchy"
+        raise InputError("neighbors", problem, remedy)
+    if matrix.dtype.kind not in "biuf":
+        raise InputError("neighbors", f"{method} gives the dtype {matrix.dtype}", "let it give distances")
+    result = sparse_matrix(matrix, "neighbors", ordered=False)  # compiled loops will trust its indices
+    wrong = np.flatnonzero(result.data < 0)
+    if len(wrong):
+        problem = f"{method} gives {len(wrong)} negative distances, as {result.data[wrong[0]]}"
+        raise InputError("neighbors", problem, "let it leave out what it has not found")
+    return result
+
+
+def _lists(matrix: sp.csr_array, n_neighbors: int, own: bool) -> Lists:
+    """Sort the entries of each row, and keep the first."""
+    count = matrix.shape[0]
+    rows = np.repeat(np.arange(count), np.diff(matrix.indptr))
+    columns, data = matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
+    if own:
+        others = rows != columns
+        rows, columns, data = rows[others], columns[others], data[others]
+    order = np.lexsort((data, columns, rows))
+    again = (np.diff(rows[order], prepend=-1) == 0) & (np.diff(columns[order], prepend=-1) == 0)
+    order = order[~again]  # of an entry stored twice the smaller one
+    order = order[np.lexsort((columns[order], data[order], rows[order]))]
+    rows = rows[order]
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    order, rows, ranks = (each[ranks < n_neighbors] for each in (order, rows, ranks))
+    indices = np.full((count, n_neighbors), -1, dtype=np.int64)
+    distances = np.full((count, n_neighbors), np.inf)
+    indices[rows, ranks], distances[rows, ranks] = columns[order], data[order]
+    return indices, distances

@@ -1,0 +1,307 @@
+"""From neighbour lists to a weighted, symmetric graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.kernels.neighbors import shared_neighbors
+from graphsoft.parallel import blocks
+from graphsoft.types import Array
+
+__all__ = [
+    "SYMMETRIZE",
+    "WEIGHTS",
+    "Surroundings",
+    "edge_weights",
+    "spread_over_copies",
+    "symmetric",
+    "weights_of_others",
+]
+
+WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
+SYMMETRIZE = ("union", "mutual", "average")
+
+HUGE = 2.0**1022  # two distances above it may not have a sum
+# Numbers in a temporary, of which there are several: a megabyte each stays near the processor.
+AT_ONCE = 1 << 17
+# An edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow.
+SMALLEST = 2.0**-52
+
+
+def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
+    """Weigh every edge of the neighbour lists; both directions of an edge get the same bits.
+
+    Parameters
+    ----------
+    indices, distances : ndarrays of shape (n, k)
+        Neighbours by rising distance; -1 and infinity where there is none.
+    weights : str
+        With d the distance of i and j, and s the distance of a point to the last in its list:
+        ``local-scaling`` exp(-d² / (s_i s_j)), ``relative`` exp(-d / sqrt(s_i s_j)), ``gaussian``
+        exp(-d² / (2 σ²)) with σ the median of all s, ``connectivity`` 1, ``jaccard`` the neighbours that i
+        and j share over those that either has, where each point is counted among its own. Where s is 0, the
+        smallest positive s takes its place. No weight falls below `SMALLEST`.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Positive, and 0 where there is no neighbour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edge_weights(np.array([[1], [0], [1]]), np.array([[1.0], [1.0], [2.0]]), "relative").round(3).tolist()
+    [[0.368], [0.368], [0.243]]
+    """
+    present = indices >= 0
+    result = np.zeros(distances.shape)
+    if weights == "connectivity":
+        result[present] = 1.0
+        return result
+    if weights == "jaccard":
+        lists = np.sort(indices, axis=1)
+        shared = np.zeros(distances.shape)
+        for start, stop in blocks(len(lists), 8192):
+            shared_neighbors(lists, start, stop, shared)
+        back = np.argsort(np.argsort(indices, axis=1, kind="stable"), axis=1, kind="stable")
+        return np.where(present, np.take_along_axis(shared, back, axis=1), 0.0)
+    around = Surroundings.of(indices, distances)
+    for start, stop in blocks(len(indices), max(1, AT_ONCE // (8 * indices.shape[1] + 1))):
+        rows, ranks = np.nonzero(present[start:stop])
+        rows += start
+        apart, others = distances[rows, ranks], indices[rows, ranks]
+        ends = around.scales[rows], around.scales[others]
+        result[rows, ranks] = _falling(apart, *ends, around.typical, weights)
+    return result
+
+
+def _falling(apart: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
+    """Weigh edges by their length and by the scales of their ends."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if weights == "gaussian":
+            power = np.square(apart / typical) / 2
+        else:
+            power = (apart / one) * (apart / two)
+            power = np.sqrt(power) if weights == "relative" else power
+        return np.asarray(np.fmax(np.exp(-power), SMALLEST))
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What weights of edges depend on beside their length, of n points with a list of neighbours each.
+
+    Attributes
+    ----------
+    lists : ndarray of shape (n, k)
+        Their neighbours, -1 where there is none.
+    scales : ndarray of shape (n,)
+        The distance of each to the last in its list, never 0.
+    typical : float
+        The median of the scales.
+    """
+
+    lists: Array
+    scales: Array
+    typical: float
+
+    @classmethod
+    def of(cls, indices: Array, distances: Array) -> Surroundings:
+        """Take them from lists as :func:`edge_weights` takes them."""
+        present = indices >= 0
+        scales = _scales(distances, present)
+        known = scales[present.any(axis=1)]
+        shrink = 0.5 if known.max(initial=0.0) > HUGE else 1.0  # the two in the middle are added
+        return cls(indices, scales, float(np.median(known * shrink)) / shrink if len(known) else 1.0)
+
+    def with_others(self, indices: Array, distances: Array) -> Surroundings:
+        """Add points below these, whose lists number the whole; what is typical stays as it was."""
+        width = max(indices.shape[1], self.lists.shape[1])
+        lists = np.full((len(self.lists) + len(indices), width), -1, dtype=np.int64)
+        lists[: len(self.lists), : self.lists.shape[1]] = self.lists
+        lists[len(self.lists) :, : indices.shape[1]] = indices
+        return Surroundings(lists, np.append(self.scales, self.scales_of(indices, distances)), self.typical)
+
+    def scales_of(self, indices: Array, distances: Array) -> Array:
+        """Take the scales of other points with lists of their own; one of 0 becomes the smallest here."""
+        scales = np.max(distances, axis=1, initial=0.0, where=indices >= 0)
+        scales[scales == 0] = self.scales.min()
+        return np.asarray(scales)
+
+
+def weights_of_others(
+    indices: Array, distances: Array, weights: str, around: Surroundings, numbers: Array | None = None
+) -> Array:
+    """Weigh the edges from other points to their neighbours in `around`, as :func:`edge_weights` would.
+
+    Parameters
+    ----------
+    indices, distances : ndarrays of shape (q, k)
+        As :func:`edge_weights` takes them; neighbours are numbers of `around`.
+    weights : str
+        Under ``gaussian`` σ stays what it was.
+    around : Surroundings
+    numbers : ndarray of shape (q,), optional
+        Their numbers in the lists of `around`, where these points may stand too.
+
+    Returns
+    -------
+    ndarray of shape (q, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> around = Surroundings.of(np.array([[1], [0]]), np.array([[1.0], [1.0]]))
+    >>> weights_of_others(np.array([[0]]), np.array([[2.0]]), "relative", around).round(3).tolist()
+    [[0.243]]
+    """
+    present = indices >= 0
+    if weights == "connectivity":
+        return present.astype(np.float64)
+    result = np.zeros(distances.shape)
+    if weights == "jaccard":
+        size = max(1, AT_ONCE // (indices.shape[1] ** 2 + 1))
+        for start, stop in blocks(len(indices), size):
+            own = np.full(stop - start, -2) if numbers is None else numbers[start:stop]
+            result[start:stop] = _jaccard(indices[start:stop], around.lists, own)
+        return result
+    rows, ranks = np.nonzero(present)
+    own = around.scales_of(indices, distances)[rows]
+    ends = own, around.scales[indices[rows, ranks]]
+    result[rows, ranks] = _falling(distances[rows, ranks], *ends, around.typical, weights)
+    return result
+
+
+def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
+    """Count the neighbours shared with each neighbour, which counts as one, over those that either has."""
+    theirs = lists[indices]
+    common = np.ones(indices.shape)
+    for rank in range(lists.shape[1]):
+        one = theirs[:, :, rank]
+        common += ((one[:, :, None] == indices[:, None, :]) & (one >= 0)[:, :, None]).any(axis=2)
+        common += one == own[:, None]
+    either = 2 + (indices >= 0).sum(axis=1)[:, None] + (theirs >= 0).sum(axis=2)
+    return np.where(indices >= 0, common / (either - common), 0.0)
+
+
+def _scales(distances: Array, present: Array) -> Array:
+    """Take the distance of each point to the last of its neighbours, never 0."""
+    scales = np.max(distances, axis=1, initial=0.0, where=present)
+    positive = scales[scales > 0]
+    scales[scales == 0] = positive.min() if len(positive) else 1.0
+    return np.asarray(scales)
+
+
+def symmetric(indices: Array, weights: Array, symmetrize: str) -> sp.csr_array:
+    """Make a symmetric graph of the lists: every edge, only those found from both sides, or the mean of both.
+
+    Parameters
+    ----------
+    indices, weights : ndarrays of shape (n, k)
+        As :func:`edge_weights` takes and gives them.
+    symmetrize : str
+        ``union`` the larger of the two directions, ``mutual`` the smaller, ``average`` their mean; a
+        direction that is not listed counts as 0.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> symmetric(np.array([[1], [0], [1]]), np.ones((3, 1)), "average").toarray()
+    array([[0. , 1. , 0. ],
+           [1. , 0. , 0.5],
+           [0. , 0.5, 0. ]])
+    """
+    listed = directed(indices, weights)
+    turned = listed.T.tocsr()
+    if symmetrize == "union":
+        return listed.maximum(turned).tocsr()
+    if symmetrize == "mutual":
+        return listed.minimum(turned).tocsr()
+    return ((listed + turned) / 2).tocsr()
+
+
+def directed(indices: Array, values: Array) -> sp.csr_array:
+    """Write the lists as a matrix with a row for each list."""
+    present = indices >= 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    kind = np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64
+    shape = (len(indices), len(indices))
+    result = sp.csr_array((values[present], indices[present].astype(kind), indptr.astype(kind)), shape=shape)
+    result.sort_indices()
+    return result
+
+
+def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.csr_array:
+    """Extend a graph over distinct rows to all rows, where equal rows form a site.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (m, m)
+        The symmetric graph of the sites, made from the lists `indices`.
+    indices : ndarray of shape (m, k)
+        The neighbour lists of the sites.
+    sites : ndarray of shape (n,)
+        The site of every row.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Every copy of a site is joined to one copy of each site in its list, by turns. Copies of one site are
+        joined by edges of weight 1 along a circle and its chords, about k for each copy, or all to all where
+        there are few, so that all stand alike inside the site. There are O(n k) edges.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> sites = sp.csr_array([[0.0, 0.5], [0.5, 0.0]])
+    >>> spread_over_copies(sites, np.array([[1], [0]]), np.array([0, 0, 1])).toarray()
+    array([[0. , 1. , 0.5],
+           [1. , 0. , 0.5],
+           [0.5, 0.5, 0. ]])
+    """
+    counts = np.bincount(sites)
+    members = np.argsort(sites, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    # an edge is repeated for every copy of a site that lists the other one: O(n k) in all, hubs or not
+    listing = directed(indices, np.broadcast_to(counts[:, None].astype(np.float64), indices.shape))
+    listing = listing.maximum(listing.T)
+    edges = sp.triu(graph, k=1, format="csr")
+    pattern = sp.csr_array((np.ones(edges.nnz), edges.indices, edges.indptr), shape=edges.shape)
+    repeats = pattern.multiply(listing).tocsr().data.astype(np.int64)
+    one = np.repeat(np.repeat(np.arange(len(counts)), np.diff(edges.indptr)), repeats)
+    two = np.repeat(edges.indices.astype(np.int64), repeats)
+    turn = np.arange(len(one)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    rows = members[starts[one] + (turn + two) % counts[one]]
+    columns = members[starts[two] + (turn + one) % counts[two]]
+    shape = (len(sites), len(sites))
+    across = sp.coo_array((np.repeat(edges.data, repeats), (rows, columns)), shape=shape).tocsr()
+    inside = sp.coo_array(_ties(counts, members, starts, indices.shape[1]), shape=shape).tocsr()
+    inside.data[:] = 1.0  # chords across an even circle come twice
+    half = across + inside
+    return (half + half.T).tocsr()
+
+
+def _ties(
+    counts: Array, members: Array, starts: Array, n_neighbors: int
+) -> tuple[Array, tuple[Array, Array]]:
+    """List edges among the copies of each site, with the lower row first."""
+    most = max(1, -(-n_neighbors // 2))
+    ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for count in np.unique(counts[counts > 1]):
+        circles = members[starts[counts == count][:, None] + np.arange(count)]
+        half = int(count) // 2
+        chords = (
+            range(1, half + 1) if half <= most else sorted({1, *(half >> s for s in range(most - 1))} - {0})
+        )
+        for chord in chords:
+            turned = np.roll(circles, -chord, axis=1)
+            ones.append(np.minimum(circles, turned).ravel())
+            twos.append(np.maximum(circles, turned).ravel())
+    rows, columns = np.concatenate(ones), np.concatenate(twos)
+    return np.ones(len(rows)), (rows, columns)

@@ -1,0 +1,1 @@
+"""What comes out: hierarchies, and all that can be asked of them."""

@@ -1,0 +1,390 @@
+"""A hierarchy takes in new points: its graph grows, and memberships are refined where it grew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.polishing import refit_rows
+from graphsoft.engine.sweeps import Fit, assess
+from graphsoft.errors import InputError, shown
+from graphsoft.fitting.settings import Settings
+from graphsoft.graph.adjacency import asymmetry
+from graphsoft.graph.graph import Features, Graph, marked
+from graphsoft.input.mapped import stacked
+from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
+from graphsoft.methods import Method
+from graphsoft.methods.relation import by_likelihood
+from graphsoft.neighbors.nearest import nearest_neighbors
+from graphsoft.neighbors.points import DIRECTIONS, Points, first_copies
+from graphsoft.neighbors.weights import weights_of_others
+from graphsoft.result.prediction import Arrivals, Neighborhood, Place
+from graphsoft.types import Array, Progress
+
+__all__ = ["Growth", "Refined", "grown", "refined", "taken_in", "with_rows"]
+
+# Sweeps over the new points and their neighbours.
+SWEEPS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """A graph with new nodes below the old ones.
+
+    Attributes
+    ----------
+    graph : Graph
+    near : ndarray of int
+        The new nodes and their neighbours, rising.
+    step : csr_array of shape (q, n)
+        ``p(old point | new point)``, as `Place` tells it.
+    features : Features or None
+        Those of all points.
+    """
+
+    graph: Graph
+    near: Array
+    step: sp.csr_array
+    features: Features | None = None
+
+
+def grown(
+    graph: Graph,
+    features: Features | None,
+    place: Place,
+    values: Any,
+    names: Sequence[Any] | None = None,
+    progress: Progress | None = None,
+) -> Growth:
+    """Add new points to a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    features : Features or None
+    place : Place
+        In the graph, for new points.
+    values : ndarray or csr_array
+        Checked by `place`.
+    names : sequence, optional
+        Of new nodes; points of a table have none.
+    progress : callable, optional
+
+    Returns
+    -------
+    Growth
+        Edges between old points stay as they were.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.result.prediction import place_in
+    >>> path = as_graph(nx.path_graph(2))
+    >>> place = place_in(path, None, 1, "connectivity", sp.eye_array(2, format="csr"))
+    >>> grown(path, None, place, place.rows([[0.0, 3.0]])).graph.adjacency.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 3.],
+           [0., 3., 0.]])
+    """
+    if not isinstance(place, Neighborhood) or features is None:
+        return _grown(graph, _edges_of_rows(graph, values), names, None, place.step(values, progress))
+    if names is not None:
+        raise InputError("nodes", "points of a table have no names", "leave it out")
+    old = features.values
+    both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stacked(old, values)
+    found = _by_points(graph, place, place.arrivals(values, progress), progress)
+    fitted = features.fitted or len(place.heads)
+    return replace(found, features=replace(features, values=both, fitted=fitted))
+
+
+def _grown(
+    graph: Graph, edges: Any, names: Sequence[Any] | None, sites: Array | None, step: sp.csr_array
+) -> Growth:
+    """Add nodes, and edges to them from nodes with lower numbers."""
+    old, whole = len(graph), edges.shape[0]
+    adjacency = graph.adjacency
+    ends = np.full(whole - old, adjacency.indptr[-1], dtype=adjacency.indptr.dtype)
+    parts = (adjacency.data, adjacency.indices, np.concatenate([adjacency.indptr, ends]))
+    enlarged = sp.csr_array(parts, shape=(whole, whole))
+    half = edges.tocsr()
+    both = (enlarged + half + sp.triu(half.T, 1)).tocsr()
+    both.sort_indices()
+    both.has_canonical_format = True
+    near = np.union1d(np.arange(old, whole), edges.coords[1])
+    notes = (*graph.notes, f"{whole - old} points added")
+    return Growth(marked(Graph(both, _names(graph, names, whole), notes, sites)), near, step)
+
+
+def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[Any]:
+    """Name the new nodes; by their numbers, where nobody does."""
+    old = len(graph)
+    if names is None and isinstance(graph.nodes, range):
+        return range(whole)
+    single = not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0
+    if names is not None and (single or isinstance(names, str | bytes | Set)):
+        raise InputError("nodes", f"got {shown(names)}", "give a list of names")
+    added = range(old, whole) if names is None else list(names)
+    if len(added) != whole - old:
+        raise InputError("nodes", f"has {len(added)} names for {whole - old} new nodes", "give one for each")
+    both = (*graph.nodes, *added)
+    try:
+        twice = len(set(both)) < whole
+    except TypeError as error:
+        raise InputError(
+            "nodes", f"holds a name that cannot be hashed ({error})", "use other names"
+        ) from error
+    if twice:
+        problem = "two nodes would have the same name"
+        raise InputError("nodes", problem, "pass nodes=[...] with a new name for each row of X")
+    return both
+
+
+def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
+    """Read the edges of new nodes to old ones, and perhaps among each other."""
+    old, count = len(graph), rows.shape[0]
+    across = rows[:, :old].tocoo()
+    numbers, columns, weights = [across.coords[0] + old], [across.coords[1]], [across.data]
+    if rows.shape[1] > old:
+        among, pair = asymmetry(rows[:, old:].tocsr())
+        if pair is not None:
+            problem = f"the weights among new nodes are not symmetric, as those of {pair[0]} and {pair[1]}"
+            raise InputError("X", problem, "give both directions of an edge the same weight")
+        lower = sp.tril(among).tocoo()
+        numbers, columns = [*numbers, lower.coords[0] + old], [*columns, lower.coords[1] + old]
+        weights = [*weights, lower.data]
+    ends = (np.concatenate(numbers), np.concatenate(columns))
+    shape = (old + count, old + count)
+    return sp.coo_array((np.concatenate(weights), ends), shape=shape)
+
+
+def _by_points(graph: Graph, place: Neighborhood, new: Arrivals, progress: Progress | None) -> Growth:
+    """Add points, and join them to their nearest among old and new ones.
+
+    A copy of an old point has the edges of its first copy, and edges of weight 1 to other copies.
+    """
+    old, known = len(graph), len(place.heads)
+    sites = np.arange(old) if graph.sites is None else graph.sites.astype(np.int64)
+    same, first = new.same, first_copies(new.points)
+    fresh = np.flatnonzero((same < 0) & (first == np.arange(len(first))))
+    number = np.full(len(first), -1)
+    number[fresh] = known + np.arange(len(fresh))
+    added = np.where(same >= 0, same, number[first])
+    ends = _edges_of_sites(place, new, fresh, progress)
+    every = np.concatenate([sites, added])
+    parts = [
+        _spread(*ends, every, old),
+        _of_copies(graph, place, every),
+        _ties(every, old, place.n_neighbors),
+    ]
+    one, two, size = (np.concatenate([part[side] for part in parts]) for side in range(3))
+    shape = (len(every), len(every))
+    told_apart = len(fresh) + known == len(every)
+    edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
+    kind = graph.adjacency.indices.dtype
+    numbers = None if told_apart else every.astype(kind)
+    return _grown(graph, edges, None, numbers, place.step_from(new))
+
+
+Edges = tuple[Array, Array, Array]  # one end, the other, weights
+
+
+def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: Progress | None) -> Edges:
+    """Join distinct new points to the nearest of all distinct points; every edge once."""
+    known, count, n_neighbors = len(place.heads), len(fresh), place.n_neighbors
+    if count == 0:
+        return np.zeros(0, int), np.zeros(0, int), np.zeros(0)
+    near, apart = new.indices[fresh], new.distances[fresh]
+    if count > 1 and place.finder is None:  # an object of the caller's knows those it was fitted to
+        mine, between = nearest_neighbors(
+            _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
+        )
+        near = np.hstack([near, np.where(mine >= 0, mine.astype(np.int64) + known, -1)])
+        apart = np.hstack([apart, between])
+        order = np.lexsort((near, apart), axis=1)[:, :n_neighbors]
+        near, apart = np.take_along_axis(near, order, axis=1), np.take_along_axis(apart, order, axis=1)
+    around = place.around.with_others(near, apart)
+    sizes = weights_of_others(near, apart, place.weights, around, known + np.arange(count))
+    rows, ranks = np.nonzero(near >= 0)
+    one, two = rows + known, near[rows, ranks]
+    whole = known + count
+    listed = sp.csr_array((sizes[rows, ranks], (one, two)), shape=(whole, whole))
+    both = sp.tril(listed.maximum(listed.T)).tocoo()
+    return both.coords[0].astype(np.int64), both.coords[1].astype(np.int64), both.data
+
+
+def _rescaled(points: Points) -> Points:
+    """Bring points that lie far from all old ones to an ordinary size, for a search among themselves."""
+    if points.metric in DIRECTIONS:
+        return points
+    own = Points.of(points.values, points.metric)
+    return replace(own, exponent=own.exponent + points.exponent)
+
+
+def _spread(one: Array, two: Array, size: Array, sites: Array, old: int) -> Edges:
+    """Repeat edges of new sites for all copies, each joined to one copy of the other site, by turns."""
+    counts = np.bincount(sites)
+    members = np.argsort(sites, kind="stable")
+    starts = np.cumsum(counts) - counts
+    fresh = members[starts[two]] >= old  # both ends are new, and either may have more copies
+    repeats = np.where(fresh, np.maximum(counts[one], counts[two]), counts[one])
+    edge = np.repeat(np.arange(len(one)), repeats)
+    turn = np.arange(len(edge)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    one, two = one[edge], two[edge]
+    return members[starts[one] + turn % counts[one]], members[starts[two] + turn % counts[two]], size[edge]
+
+
+def _of_copies(graph: Graph, place: Neighborhood, sites: Array) -> Edges:
+    """Give new copies of old points the edges that the first copy has to other sites."""
+    old = len(graph)
+    copies = old + np.flatnonzero(sites[old:] < len(place.heads))
+    rows = graph.adjacency[place.heads[sites[copies]]].tocoo()
+    one, two = copies[rows.coords[0]], rows.coords[1].astype(np.int64)
+    apart = sites[one] != sites[two]
+    return one[apart], two[apart], rows.data[apart]
+
+
+def _ties(sites: Array, old: int, n_neighbors: int) -> Edges:
+    """Join each new copy to some earlier ones of its site: the last one, and those 2, 4, 8, ... before."""
+    members = np.argsort(sites, kind="stable")
+    counts = np.bincount(sites)
+    rank = np.arange(len(sites)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for power in range(max(1, -(-n_neighbors // 2))):
+        places = np.flatnonzero((members >= old) & (rank >= 1 << power))
+        if not len(places):
+            break
+        ones.append(members[places])
+        twos.append(members[places - (1 << power)])
+    one, two = np.concatenate(ones), np.concatenate(twos)
+    return one, two, np.ones(len(one))
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """The levels of a hierarchy that has grown.
+
+    Attributes
+    ----------
+    memberships : tuple of csr_array of shape (n + q, m)
+    graphs : tuple of Graph
+        Of the clusters of each level.
+    fits : tuple of Fit
+    rows : ndarray of int
+        The points that were refined.
+    """
+
+    memberships: tuple[sp.csr_array, ...]
+    graphs: tuple[Graph, ...]
+    fits: tuple[Fit, ...]
+    rows: Array
+
+
+def taken_in(
+    growth: Growth,
+    levels: Sequence[tuple[sp.csr_array, sp.csr_array | None, Method]],
+    guesses: Sequence[sp.csr_array],
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Refined:
+    """Refine memberships where the graph has grown, on the finest level, and carry them up.
+
+    Parameters
+    ----------
+    growth : Growth
+    levels : sequence of (memberships, parents, method)
+        As they were, finest first.
+    guesses : sequence of csr_array of shape (q, m)
+        First guesses for the new points on each level.
+    settings : Settings
+        Of the hierarchy. Where it knew pairs or labels, only the new points are refined.
+    progress : callable, optional
+
+    Returns
+    -------
+    Refined
+        Points that were not refined keep their bits on all levels.
+    """
+    old = [level[0] for level in levels]
+    parents = [level[1] for level in levels if level[1] is not None]
+    likely = [by_likelihood(level[2]) for level in levels]
+    polish = settings.polish and all(likely)
+    whole = [sp.vstack(pair, format="csr") for pair in zip(old, guesses, strict=True)]
+    rows = np.arange(old[0].shape[0], len(growth.graph))
+    if settings.must_link or settings.cannot_link or settings.known:
+        growth = replace(growth, near=rows)
+    if likely[0]:
+        whole[0], rows = refined(growth, whole[0], parents if polish else [], progress)
+        shares = whole[0][rows]
+        for level, each in enumerate(parents, start=1):
+            shares = rows_to_one((shares @ each).tocsr())
+            whole[level] = with_rows(whole[level], rows, shares)
+    graphs: list[Graph] = []
+    below, step = growth.graph, whole[0]
+    for level, memberships in enumerate(whole):
+        if polish:
+            below, step = growth.graph, memberships
+        elif level:
+            step = parents[level - 1]
+        below = cluster_graph(step, below.degrees) if likely[level] else edge_graph(step, below)
+        graphs.append(below)
+    frozen = tuple(frozen_rows(each) for each in whole)
+    return Refined(frozen, tuple(graphs), tuple(assess(growth.graph, each) for each in frozen), rows)
+
+
+def refined(
+    growth: Growth, memberships: sp.csr_array, parents: Sequence[sp.csr_array], progress: Progress | None
+) -> tuple[sp.csr_array, Array]:
+    """Refine the finest memberships of the new points and their neighbours.
+
+    Parameters
+    ----------
+    growth : Growth
+    memberships : csr_array of shape (n + q, m)
+        A first guess for the new points below those of the old ones.
+    parents : sequence of csr_array
+        Of a polished hierarchy, whose finest memberships serve the top level; else empty.
+    progress : callable, optional
+
+    Returns
+    -------
+    csr_array of shape (n + q, m)
+        Identical points have identical memberships, if they had before.
+    rows : ndarray of int
+        Those that were refined, rising.
+    """
+    graph, near = growth.graph, growth.near
+    upper: sp.csr_array | None = None
+    for each in parents:
+        group = one_cluster_each(likeliest(each), each.shape[1])
+        upper = group if upper is None else (upper @ group).tocsr()
+    sites = graph.sites
+    heads = np.zeros(0, int) if sites is None else np.unique(sites, return_index=True)[1]
+    alike = memberships[heads]
+    if sites is None or (memberships != alike[sites]).nnz:
+        found = refit_rows(graph, memberships, near, upper, SWEEPS, progress)
+        return with_rows(memberships, near, found), near
+    count, merged = len(heads), np.unique(sites[near])
+    found = refit_rows(contracted(graph, sites, count), alike, merged, upper, SWEEPS, progress)
+    rows = np.flatnonzero(np.isin(sites, merged))
+    return with_rows(memberships, rows, with_rows(alike, merged, found)[sites[rows]]), rows
+
+
+def with_rows(matrix: sp.csr_array, rows: Array, new: sp.csr_array) -> sp.csr_array:
+    """Put new rows in the places of some; the bits of all others stay.
+
+    Examples
+    --------
+    >>> with_rows(sp.csr_array([[1.0], [2.0]]), np.array([1]), sp.csr_array([[3.0]])).toarray()
+    array([[1.],
+           [3.]])
+    """
+    place = np.arange(matrix.shape[0])
+    place[rows] = matrix.shape[0] + np.arange(len(rows))
+    return sp.vstack([matrix, new], format="csr")[place]

@@ -1,0 +1,435 @@
+"""What a hierarchy is: its levels, their tree, and the report of how they were found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError
+from graphsoft.fitting.report import LevelReport, Report
+from graphsoft.fitting.settings import Settings
+from graphsoft.formats.export import tree_to_json
+from graphsoft.graph.graph import Features, Graph
+from graphsoft.input.checks import frame_columns, integer
+from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
+from graphsoft.methods import Clustering
+from graphsoft.result.comparison import Comparison, Side, compared, side_of
+from graphsoft.result.description import Bridges, Description, bridges, described, margins
+from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
+from graphsoft.result.growth import grown, taken_in
+from graphsoft.result.prediction import Place, carried, place_in, rows_of_strays
+from graphsoft.result.walks import EquivalentAdjacency
+from graphsoft.tree import Tree, build_tree
+from graphsoft.types import Array, Progress
+
+__all__ = ["Hierarchy", "Level", "LevelReport", "Report", "Settings"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Level:
+    """One level of a hierarchy: n points in m clusters.
+
+    Attributes
+    ----------
+    memberships : csr_array of shape (n, m)
+        ``p(cluster | point)``; every row sums to one. On every level but the finest it is the product of the
+        memberships below and their `parents` (the chain rule).
+    parents : csr_array of shape (m, m_above) or None
+        ``p(parent | cluster)``; every row sums to one. None on the top level.
+    mass : ndarray of shape (m,)
+        Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
+    graph : csr_array of shape (m, m)
+        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the
+        bipartite graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a
+        polished level and for the finest, and from the clusters below to these with ``polish=False``. By
+        any method but relation factorization it is ``S^T W S``, with W the graph that was clustered and S
+        its memberships: a walk of one step more, for hard clusters would never be left otherwise.
+    degrees : ndarray of shape (n,)
+        Weight of the graph at each point.
+    """
+
+    memberships: sp.csr_array
+    parents: sp.csr_array | None
+    mass: Array
+    graph: sp.csr_array
+    degrees: Array
+
+    @classmethod
+    def of(
+        cls, points: Graph, memberships: sp.csr_array, parents: sp.csr_array | None, clusters: Graph
+    ) -> Level:
+        """Put a level together, and make it read-only."""
+        memberships = frozen_rows(rows_to_one(memberships))
+        if parents is not None:
+            frozen_rows(parents)
+        mass = frozen(np.asarray(memberships.T @ points.degrees))
+        return cls(memberships, parents, mass, clusters.adjacency, points.degrees)
+
+    def __repr__(self) -> str:
+        points, clusters = self.memberships.shape
+        return f"Level({points} points in {clusters} clusters)"
+
+    @cached_property
+    def labels(self) -> Array:
+        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
+        return likeliest(self.memberships)
+
+    @cached_property
+    def entropy(self) -> Array:
+        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
+        return entropies(self.memberships)
+
+    @cached_property
+    def margin(self) -> Array:
+        """How far the likeliest cluster of every point is ahead of the next, float64 of shape (n,)."""
+        return margins(self.memberships)
+
+    @cached_property
+    def equivalent_adjacency(self) -> EquivalentAdjacency:
+        """How often a walk by way of this level's clusters goes from point to point, as an operator."""
+        return EquivalentAdjacency(self.memberships, self.degrees)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy(Sequence[Level]):
+    """Levels of soft clusters, finest first: ``h[0]`` is the finest, ``h[-1]`` the coarsest.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+    graph : Graph
+        The graph of the points.
+    report : Report
+        What was done.
+    settings : Settings
+        How it was asked for.
+    features : Features or None
+        The points' features, perhaps in the caller's own array; None where a graph was given.
+    """
+
+    levels: tuple[Level, ...]
+    graph: Graph
+    report: Report
+    settings: Settings
+    features: Features | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Level: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
+    def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
+        return self.levels[index]
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self.levels)
+
+    def __repr__(self) -> str:
+        sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
+        return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
+
+    @property
+    def nodes(self) -> Sequence[Any]:
+        """The names of the points in row order: those of a networkx input, else ``range(n)``."""
+        return self.graph.nodes
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Every cluster of every level under its likeliest parent."""
+        sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
+        parents = [level.parents for level in self.levels if level.parents is not None]
+        return build_tree(parents, [level.mass for level in self.levels], sizes)
+
+    def bridges(self, a: str, b: str, count: int = 10) -> Bridges:
+        """Find the points that are the most torn between two clusters of a level.
+
+        Parameters
+        ----------
+        a, b : str
+            Ids in the tree, as ``"2-7"``.
+        count : int
+            At most so many; none that has nothing of one of the two.
+
+        Returns
+        -------
+        Bridges
+            ``points, nodes, shares``: those with the largest smaller membership in the two come first.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> import networkx as nx
+        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+        >>> print(h.bridges("1-0", "1-1", count=2))
+        point      1-0   1-1
+        Valjean   0.07  0.90
+        Napoleon  0.96  0.04
+        """
+        (level, one), (above, other) = self._place("a", a), self._place("b", b)
+        if level != above:
+            raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
+        points, shares = bridges(self.levels[level].memberships, one, other, count)
+        return Bridges((a, b), points, tuple(self.nodes[point] for point in points), shares)
+
+    def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
+        """Describe the clusters of a level: size, how sure it is, what it is near, and whom to look at.
+
+        Parameters
+        ----------
+        level : int
+            Negative numbers count from the top.
+        names, X
+            As for :meth:`distinctive`.
+
+        Returns
+        -------
+        Description
+            A sequence of :class:`graphsoft.result.description.ClusterDescription`; ``print`` shows it as a
+            table, and ``to_pandas()`` makes it a data frame.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> import networkx as nx
+        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+        >>> table = h.describe()
+        >>> table[0].size, round(table[0].conductance, 2), table[0].exemplars[0]
+        (10, 0.27, 'Myriel')
+        """
+        level = self._level(level)
+        memberships = self.levels[level].memberships
+        features: Sequence[Scores] = [()] * memberships.shape[1]
+        if self.features is not None or X is not None:
+            features = self.distinctive(level, names=names, X=X).scores
+        elif names is not None:
+            raise InputError("names", "a graph was given, which has no features", "leave them out, or pass X")
+        return described(self.graph, memberships, level, features)
+
+    def distinctive(
+        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None
+    ) -> Distinctive:
+        """Find the features, or words, that set the clusters of a level apart.
+
+        Parameters
+        ----------
+        level : int
+            Negative numbers count from the top.
+        count : int
+            For each cluster at most so many.
+        names : sequence of d, optional
+            The names of the features, as a vectorizer's ``get_feature_names_out()``; those of a data frame
+            are known.
+        X : array_like, data frame or sparse matrix of shape (n, d), optional
+            Another table of the same points: words, where embeddings were clustered.
+
+        Returns
+        -------
+        Distinctive
+            For each cluster ``(name, score)``, the most telling first; :mod:`graphsoft.result.distinctive`
+            says how words and other features are scored.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+        >>> print(h.distinctive(count=1, names=["width", "height"]))
+        cluster  difference of means, in standard deviations
+        0-0      width -2.0
+        0-1      width +2.0
+        """
+        level = self._level(level)
+        integer("count", count, 1)
+        if X is not None:
+            values, columns = table_of(X, len(self.graph)), frame_columns(X)
+        elif self.features is not None:
+            values, columns = self.features.values, self.features.columns
+        else:
+            raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
+        known = column_names(columns if names is None else names, values.shape[1])
+        scores, meaning = distinctive(values, self.levels[level].memberships, count, known)
+        ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
+        return Distinctive(ids, scores, meaning)
+
+    def compare(self, other: Any) -> Comparison:
+        """Set another clustering of the same points beside this one.
+
+        Parameters
+        ----------
+        other : Hierarchy, Level, Clustering, mapping, labels or memberships
+            Where both have names of points, these are matched. A mapping, or a pandas Series indexed by
+            names, has a label for each name; labels, memberships and levels have a row for each point, in the
+            order of `nodes`.
+
+        Returns
+        -------
+        Comparison
+            ``adjusted_rand`` and ``nmi`` for each pair of levels, and ``matches``: which clusters are found
+            again, which split or merged. ``print`` shows it.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> import networkx as nx
+        >>> club = nx.karate_club_graph()
+        >>> h = graphsoft.hierarchy(club, levels=[4, 2])
+        >>> found = h.compare(nx.get_node_attributes(club, "club"))
+        >>> found.adjusted_rand.round(2).tolist()
+        [[0.45], [0.88]]
+        >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
+        [('1-0', 'Mr. Hi', 0.86), ('1-1', 'Officer', 0.87)]
+        """
+        mine = Side.of_levels([level.memberships for level in self], self.nodes)
+        if isinstance(other, Hierarchy):
+            theirs = Side.of_levels([level.memberships for level in other], other.nodes)
+        elif isinstance(other, Clustering):
+            theirs = Side.of_levels([other.memberships], other.nodes or range(len(other.labels)))
+        else:
+            theirs = side_of(other, self.nodes)
+        return compared(mine, theirs)
+
+    def predict_proba(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> sp.csr_array:
+        """Say which clusters new points belong to: one step of the walk to old points, then to clusters.
+
+        Parameters
+        ----------
+        X : array_like, data frame or sparse matrix of shape (q, d)
+            The same features as in fitting; a new point is joined to its nearest as the settings say. Where a
+            graph was given: weights to its n nodes, shape (q, n): the larger the nearer, not distances.
+        level : int
+            Negative numbers count from the top.
+        progress : callable, optional
+            Called as ``progress(stage, done, total)``.
+
+        Returns
+        -------
+        csr_array of shape (q, m)
+            ``p(cluster | new point)``; rows sum to one. A row that equals an old point's, or a node's row of
+            weights, has that point's memberships to the last bit, those of the first of several. Rows without
+            neighbours are put where points without any are, or into the heaviest cluster, with a warning.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> h = graphsoft.hierarchy([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], levels=[2], n_neighbors=2)
+        >>> h.predict_proba([[0.3], [5.3]]).toarray()
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        level = self._level(level)
+        return self._carried(self._place_of_new.step(self._place_of_new.rows(X), progress), level)
+
+    def predict(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> Array:
+        """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
+        return likeliest(self.predict_proba(X, level, progress=progress))
+
+    def transform(self, X: Any, *, progress: Progress | None = None) -> sp.csr_array:
+        """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`.
+
+        The csr_array has a row for each new point, and a column for each cluster, the finest level first.
+        """
+        step = self._place_of_new.step(self._place_of_new.rows(X), progress)
+        return frozen_rows(sp.hstack([self._carried(step, at) for at in range(len(self))], format="csr"))
+
+    def partial_update(
+        self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
+    ) -> Hierarchy:
+        """Take in new points, and refine memberships only where they came to lie.
+
+        The new points are joined to their nearest among old and new ones and start from what
+        :meth:`predict_proba` says; a few sweeps refine them and their neighbours.
+
+        Parameters
+        ----------
+        X : array_like, data frame or sparse matrix of shape (q, d)
+            The same features as in fitting. Where a graph was given: weights to its n nodes on the scale of
+            ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
+        nodes : sequence of q, optional
+            Names of new nodes; without it they are called by their row numbers.
+        progress : callable, optional
+            Called as ``progress(stage, done, total)``.
+
+        Returns
+        -------
+        Hierarchy
+            Of n + q points, the old ones first. Clusters keep their numbers and parents, edges between old
+            points their weights, and old points that were not refined their memberships to the last bit.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> h = graphsoft.hierarchy([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], levels=[2], n_neighbors=2)
+        >>> h.partial_update([[0.15], [5.05]])[0].labels.tolist()
+        [0, 0, 0, 1, 1, 1, 0, 1]
+        """
+        began = time.perf_counter()
+        place = self._place_of_new
+        values = place.rows(X, growing=True)
+        if values.shape[0] == 0:
+            return self
+        growth = grown(self.graph, self.features, place, values, nodes, progress)
+        ready = time.perf_counter()
+        guesses = [self._carried(growth.step, at) for at in range(len(self))]
+        methods = zip(self, self.settings.methods, strict=True)
+        before = [(level.memberships, level.parents, method) for level, method in methods]
+        taken = taken_in(growth, before, guesses, self.settings, progress)
+        degrees = growth.graph.degrees
+        levels = tuple(
+            Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees)
+            for level, shares, clusters in zip(self, taken.memberships, taken.graphs, strict=True)
+        )
+        seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
+        report = self.report.after(growth.graph, taken.fits, len(taken.rows), seconds)
+        return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
+
+    def _carried(self, step: sp.csr_array, level: int) -> sp.csr_array:
+        """Go on from old points to the clusters of a level."""
+        memberships, stray = [each.memberships for each in self], None
+        if (np.diff(step.indptr) == 0).any():
+            parents = [each.parents for each in self if each.parents is not None]
+            stray = rows_of_strays(self.graph, memberships, parents)[level]
+        return carried(step, memberships[level], stray)
+
+    @cached_property
+    def _place_of_new(self) -> Place:
+        """Where new points look for neighbours, and are known again."""
+        settings, finest = self.settings, self.levels[0].memberships
+        return place_in(self.graph, self.features, settings.n_neighbors, settings.weights, finest)
+
+    def _level(self, level: Any) -> int:
+        return integer("level", level, -len(self), len(self) - 1) % len(self)
+
+    def _place(self, argument: str, id: Any) -> tuple[int, int]:
+        """Find the level and the number of a cluster by its id."""
+        try:
+            node = self.tree.find(id)
+        except InputError as error:
+            named = isinstance(id, str) and id[:1].isdigit()
+            remedy = error.remedy if named else "name a cluster by its level and its number, as '0-3'"
+            raise InputError(argument, error.problem, remedy) from None
+        if node.level == len(self):
+            raise InputError(argument, f"{id!r} is above all levels", "name a cluster, as '0-3'")
+        return node.level, node.index
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
+        """Write the tree in the shape of d3-hierarchy.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Written whole or not at all; without it the text is returned.
+
+        Returns
+        -------
+        str or None
+            ``name, id, level, mass, size, children``, and ``parents`` with every parent's probability.
+        """
+        return tree_to_json(self.tree, path)

@@ -1,0 +1,326 @@
+"""Random walks between points, as symmetric operators that are never written out, and between clusters.
+
+An adjacency between points holds how often a walk goes from one to the other, and its rows sum to the
+degrees. Two kinds are made here: by way of the clusters of a level, ``B~ L^-1 B~^T``, and along t edges of
+the graph, ``W (D^-1 W)^(t-1)``. Where every level of a hierarchy factorizes the one below exactly, level l is
+the walk of l steps (l = 1 is the finest), not the published 2^l. On real graphs it is a walk by way of the
+clusters, and what it resembles most is a matter of measuring, see ``examples/walks.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from graphsoft.engine.cluster_graph import cluster_graph
+from graphsoft.errors import InputError, shown
+from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.input.checks import integer, number
+from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.types import Array
+
+__all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
+
+# `toarray` makes at most so many rows and columns: 200 MB.
+MOST_WRITTEN = 5000
+# The walk between so many clusters is written out to take several steps: 200 MB too.
+MOST_CLUSTERS = 5000
+# Longer walks would take days, and have forgotten where they began.
+MOST_STEPS = 10**9
+# Pruned diffusion takes its steps one by one.
+MOST_PRUNED = 10**4
+# What is left out of a series, or of a spectrum, is below the rounding of the rest.
+ROUNDING = 2.0**-54
+
+
+def _numbers(x: Array) -> Array:
+    """Take what is to be multiplied as float64 or complex128."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biufc":
+        raise InputError("x", f"is an array of dtype {x.dtype}", "multiply with numbers")
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
+
+
+class WalkAdjacency(LinearOperator):  # type: ignore[misc]
+    """A symmetric operator of shape (n, n) whose entries are the frequencies of walks between points.
+
+    ``operator @ x`` takes vectors and matrices; its rows sum to `degrees`.
+
+    Attributes
+    ----------
+    degrees : ndarray of shape (n,)
+    """
+
+    degrees: Array
+
+    def __init__(self, degrees: Array) -> None:
+        super().__init__(np.dtype(np.float64), (len(degrees), len(degrees)))
+        self.degrees = degrees
+
+    def row(self, node: int) -> Array:
+        """Compute one row, float64 of shape (n,); `node` is its number."""
+        return self._row(self._number("node", node))
+
+    def entry(self, one: int, two: int) -> float:
+        """Compute one entry."""
+        one, two = self._number("one", one), self._number("two", two)
+        return self._entry(one, two)
+
+    def nearest(self, node: int, count: int = 10) -> tuple[Array, Array]:
+        """Find the nodes that walks from `node` lead to most often, itself left out.
+
+        Returns
+        -------
+        ndarray of int, ndarray of float
+            Nodes and their entries of the row, falling; at most `count`, and none with an entry of 0. Of
+            equal ones the lower number comes first.
+        """
+        count = integer("count", count, 1)
+        row = self.row(node)
+        row[node] = 0.0
+        best = np.argsort(-row, kind="stable")[:count]
+        best = best[row[best] > 0]
+        return best, row[best]
+
+    def toarray(self) -> Array:
+        """Write all of it, for at most 5000 points."""
+        points = len(self.degrees)
+        if points > MOST_WRITTEN:
+            problem = f"would write {points} x {points} numbers"
+            raise InputError("toarray", problem, "take products, row(node), entry(i, j) or nearest(node)")
+        return np.asarray(self @ np.eye(points))
+
+    def _row(self, node: int) -> Array:
+        unit = np.zeros(len(self.degrees))
+        unit[node] = 1.0
+        return np.asarray(self @ unit)
+
+    def _entry(self, one: int, two: int) -> float:
+        return float(self._row(one)[two])
+
+    def _number(self, argument: str, node: Any) -> int:
+        return integer(argument, node, 0, len(self.degrees) - 1)
+
+    def _matvec(self, x: Array) -> Array:
+        return np.asarray(self._matmat(x.reshape(-1, 1))).ravel()
+
+    def _adjoint(self) -> WalkAdjacency:
+        return self
+
+    _transpose = _adjoint
+
+
+class EquivalentAdjacency(WalkAdjacency):
+    """The walk from point to point by way of the clusters of a level, ``B~ L^-1 B~^T`` with ``B~ = D S``.
+
+    Parameters
+    ----------
+    memberships : csr_array of shape (n, m)
+        S, with rows that sum to one.
+    degrees : ndarray of shape (n,)
+    between : ndarray of shape (m, m), optional
+        What takes the place of ``L^-1``, for walks that go from cluster to cluster in between.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> level = graphsoft.hierarchy(nx.barbell_graph(3, 0), levels=[2])[0]
+    >>> walk = level.equivalent_adjacency
+    >>> walk.row(0).round(2).tolist()
+    [0.57, 0.57, 0.71, 0.14, 0.0, 0.0]
+    >>> walk.nearest(0, 1)[0].tolist(), walk.entry(0, 5)
+    ([2], 0.0)
+    """
+
+    def __init__(self, memberships: sp.csr_array, degrees: Array, between: Array | None = None) -> None:
+        super().__init__(degrees)
+        self._bipartite = (sp.diags_array(degrees) @ memberships).tocsr()
+        self._members = self._bipartite.T.tocsr()
+        self._memberships, self._between = memberships, between
+        self._inverse_mass = inverse_or_zero(np.asarray(self._members.sum(axis=1)).ravel())
+
+    @cached_property
+    def clusters(self) -> Graph:
+        """The graph of the clusters that walks go by way of, ``B~^T D^-1 B~``."""
+        return cluster_graph(self._memberships, self.degrees)
+
+    def steps(self, count: int) -> EquivalentAdjacency:
+        """Take `count` steps by way of the clusters, by squaring the walk between them again and again.
+
+        Examples
+        --------
+        >>> memberships = sp.csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+        >>> EquivalentAdjacency(memberships, np.ones(3)).steps(2).row(0).round(3).tolist()
+        [0.556, 0.333, 0.111]
+        """
+        count = integer("count", count, 1, MOST_STEPS)
+        clusters = self._bipartite.shape[1]
+        if clusters > MOST_CLUSTERS:
+            problem = f"would write the walk between {clusters} clusters"
+            raise InputError("steps", problem, f"take a level of at most {MOST_CLUSTERS} clusters")
+        between = self._between if self._between is not None else np.diag(self._inverse_mass)
+        step = self.clusters.adjacency.toarray() @ between
+        walk = between @ np.linalg.matrix_power(step, count - 1)
+        return EquivalentAdjacency(self._memberships, self.degrees, walk)
+
+    def _matmat(self, x: Array) -> Array:
+        x = _numbers(x)
+        return times(self._bipartite, self._across(times(self._members, x)))
+
+    def _row(self, node: int) -> Array:
+        mine = self._bipartite[[node]].toarray().T
+        return np.asarray(self._bipartite @ self._across(mine), dtype=np.float64).ravel()
+
+    def _entry(self, one: int, two: int) -> float:
+        ends = self._bipartite[[one, two]].toarray()
+        return float(ends[0] @ self._across(ends[1][:, None])[:, 0])
+
+    def _across(self, clusters: Array) -> Array:
+        if self._between is None:
+            return np.asarray(self._inverse_mass[:, None] * clusters)
+        return np.asarray(self._between @ clusters)
+
+
+class MultistepAdjacency(WalkAdjacency):
+    """The walk of t steps along the edges of a graph, ``W (D^-1 W)^(t-1)``; made by :func:`multistep`.
+
+    A product costs t passes over the edges, or fewer: the Chebyshev series of ``S^t``, with
+    ``S = D^-1/2 W D^-1/2``, has about ``9 sqrt(t)`` terms that matter.
+    """
+
+    def __init__(self, adjacency: sp.csr_array, degrees: Array, steps: int) -> None:
+        super().__init__(degrees)
+        self.adjacency, self.steps = adjacency, steps
+        self._inverse = inverse_or_zero(degrees)
+        self._root = np.sqrt(degrees)
+        self._weights = series(steps)
+
+    def sparse_rows(self, nodes: Iterable[int], least: float = 1e-4) -> sp.csr_array:
+        """Compute rows by a diffusion that forgets what has become small.
+
+        Parameters
+        ----------
+        nodes : iterable of int
+        least : float
+            After each step, ends that fewer than this part of a node's walks have come to are dropped. So a
+            row has at most ``1 / least`` entries.
+
+        Returns
+        -------
+        csr_array of shape (number of nodes, n)
+            No entry is larger than the one of the full row, and a row sums to its node's degree less what was
+            dropped.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> multistep(nx.path_graph(5), 3).sparse_rows([0], least=0.3).toarray()
+        array([[0.  , 0.75, 0.  , 0.  , 0.  ]])
+        """
+        if not isinstance(nodes, Iterable) or getattr(nodes, "ndim", 1) == 0:
+            raise InputError("nodes", f"got {shown(nodes)}", "give a list of row numbers")
+        if self.steps > MOST_PRUNED:
+            problem = f"would take {self.steps} steps one by one"
+            raise InputError("sparse_rows", problem, f"take at most {MOST_PRUNED} steps, or row(node)")
+        rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
+        least = number("least", least, least=0, below=1)
+        floor = least * self.degrees[rows]
+        walks = _without_small(self.adjacency[rows].tocsr(), floor)
+        inverse = sp.diags_array(self._inverse)
+        for _ in range(self.steps - 1):
+            walks = _without_small(((walks @ inverse) @ self.adjacency).tocsr(), floor)
+        walks.sort_indices()
+        return walks
+
+    def _matmat(self, x: Array) -> Array:
+        x = _numbers(x)
+        if self.steps <= len(self._weights):
+            return self._by_steps(x)
+        return self._by_series(x)
+
+    def _by_steps(self, x: Array) -> Array:
+        walked = times(self.adjacency, x)
+        for _ in range(self.steps - 1):
+            walked = times(self.adjacency, self._inverse[:, None] * walked)
+        return walked
+
+    def _by_series(self, x: Array) -> Array:
+        """Add up Chebyshev polynomials of S; those of the parity of t only."""
+        root, inverse_root = self._root[:, None], inverse_or_zero(self._root)[:, None]
+
+        def normalized(vectors: Array) -> Array:
+            return np.asarray(inverse_root * times(self.adjacency, inverse_root * vectors))
+
+        before = root * x
+        now = normalized(before)
+        total = self._weights[0] * before + self._weights[1] * now
+        for weight in self._weights[2:]:
+            before, now = now, 2.0 * normalized(now) - before
+            if weight:
+                total += weight * now
+        return np.asarray(root * total)
+
+
+def multistep(X: Any, t: int) -> MultistepAdjacency:
+    """Make the adjacency of walks of t steps on a graph, ``W (D^-1 W)^(t-1)``, as an operator.
+
+    Parameters
+    ----------
+    X : Graph, networkx graph, sparse matrix, or points
+        As :func:`graphsoft.as_graph` takes it.
+    t : int
+        Steps, at least 1: with 1 it is the graph itself.
+
+    Returns
+    -------
+    MultistepAdjacency
+        A symmetric `scipy.sparse.linalg.LinearOperator`, with ``row``, ``entry``, ``nearest``,
+        ``sparse_rows``, ``degrees``, and ``toarray`` for few points. Its rows sum to the degrees of the
+        graph, whatever t is.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> walk = multistep(nx.path_graph(3), 2)
+    >>> walk.row(0).tolist(), walk.degrees.tolist()
+    ([0.5, 0.0, 0.5], [1.0, 2.0, 1.0])
+    >>> (walk @ [1.0, 1.0, 1.0]).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    t = integer("t", t, 1, MOST_STEPS)
+    graph = as_graph(X)
+    return MultistepAdjacency(graph.adjacency, graph.degrees, t)
+
+
+def series(t: int) -> Array:
+    """Compute the weights of Chebyshev polynomials, from degree 0 on, that sum to ``x^t`` from -1 to 1.
+
+    ``x^t`` is the mean of ``T_s(x)`` over how far away a walk of t steps to the left or right on a line ends,
+    so that the weights are probabilities, and those of high degree do not matter.
+
+    Examples
+    --------
+    >>> series(3).tolist()
+    [0.0, 0.75, 0.0, 0.25]
+    """
+    # more than that far away are less than rounding, by Hoeffding's bound
+    reach = min(t, int(np.ceil(np.sqrt(2.0 * t * np.log(4.0 / ROUNDING)))) + 1)
+    ends = np.arange(t % 2, reach + 1, 2, dtype=np.float64)
+    ratios = (t - ends[:-1]) / (t + ends[:-1] + 2.0)
+    chances = np.concatenate(([1.0], np.cumprod(ratios)))
+    chances[1:] *= 2.0 if t % 2 == 0 else 1.0  # both ends, left and right; 0 is one
+    weights = np.zeros(int(ends[-1]) + 1)
+    weights[ends.astype(np.int64)] = chances / chances.sum()
+    return weights
+
+
+def _without_small(walks: sp.csr_array, floor: Array) -> sp.csr_array:
+    walks.data[walks.data < np.repeat(floor, np.diff(walks.indptr))] = 0.0
+    walks.eliminate_zeros()
+    return walks

@@ -1,0 +1,482 @@
+import csv
+import io
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import types
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, load_npz
+
+from graphsoft.cli import command
+from graphsoft.cli.summary import score_levels, summarize
+from graphsoft.cli.terminal import ProgressLine, printable
+from graphsoft.errors import GraphsoftWarning, InputError
+from graphsoft.tree import build_tree
+
+DATA = Path(__file__).parents[2] / "data"
+DIGITS = str(DATA / "digits.csv.gz")
+IRIS = str(DATA / "iris.csv")
+NOVEL = str(DATA / "les_miserables.graphml")
+KARATE = str(DATA / "karate.graphml")
+
+
+# ------------------------------------------------------------------------------------------ a stand-in
+# what needs faults on purpose, or only shapes, runs on a hierarchy made by hand; the real one comes below
+
+
+@dataclass(frozen=True)
+class StandInLevel:
+    memberships: csr_array
+    labels: np.ndarray
+    entropy: np.ndarray
+    mass: np.ndarray
+
+
+@dataclass(frozen=True)
+class StandInReport:
+    gap: float
+    trace: np.ndarray
+    notes: tuple = ()
+
+
+class StandIn(list):
+    """Cuts the rows into runs of equal length, and these again."""
+
+    def __init__(self, count, sizes):
+        parents = []
+        for level, size in enumerate(sizes):
+            labels = np.arange(count) * size // count
+            likeliest = csr_array((np.full(count, 0.75), (np.arange(count), labels)), shape=(count, size))
+            others = csr_array(
+                (np.full(count, 0.25), (np.arange(count), (labels + 1) % size)), shape=(count, size)
+            )
+            memberships = csr_array(likeliest + others)
+            mass = np.bincount(labels, minlength=size).astype(float)
+            self.append(StandInLevel(memberships, labels, np.full(count, 0.5), mass))
+            if level:
+                below = sizes[level - 1]
+                up = np.arange(below) * size // below
+                parents.append(csr_array((np.ones(below), (np.arange(below), up)), shape=(below, size)))
+        self.nodes = range(count)
+        self.report = StandInReport(float("nan"), np.array([-2.0, -1.0]))
+        masses = [level.mass for level in self]
+        self.tree = build_tree(parents, masses, [mass.astype(int) for mass in masses])
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """Put a stand-in for the library in place; calls end up in the list that is returned."""
+    calls = []
+
+    def hierarchy(data, levels, progress=None, **keywords):
+        calls.append((data, levels, keywords))
+        if progress is not None:
+            progress("neighbours", 0, 1)
+        count = len(data) if not hasattr(data, "shape") else data.shape[0]
+        return StandIn(count, levels)
+
+    module = types.ModuleType("graphsoft.levels")
+    module.hierarchy = hierarchy
+    monkeypatch.setitem(sys.modules, "graphsoft.levels", module)
+    return calls
+
+
+def run(*arguments):
+    return command.main([*map(str, arguments)])
+
+
+def test_only_what_was_asked_for_is_passed_on(library):
+    assert run("hierarchy", IRIS, "--levels", "6,3", "--labels", "label", "--quiet") == 0
+    data, levels, keywords = library[0]
+    assert data.shape == (150, 4)
+    assert levels == [6, 3]
+    assert keywords == {"affinity": "features"}
+    options = (
+        "--neighbors 7 --metric cosine --weights jaccard --affinity precomputed --method relation --no-polish"
+    )
+    assert run("hierarchy", KARATE, "--levels", "3", "--quiet", *options.split()) == 0
+    assert library[1][2] == {
+        "n_neighbors": 7,
+        "metric": "cosine",
+        "weights": "jaccard",
+        "affinity": "precomputed",
+        "method": "relation",
+        "polish": False,
+    }
+
+
+def test_what_is_printed(library, capsys):
+    assert run("hierarchy", IRIS, "--levels", "40,6,3", "--labels", "label") == 0
+    out, err = capsys.readouterr()
+    assert err == "neighbours: 0 %\n"
+    expected = """\
+150 points -> 40 -> 6 -> 3 clusters
+
+level 2: 3 clusters, heaviest first
+cluster  size  mass   share  certainty  class        pure  main children
+2-0        50    50  33.3 %       0.75  setosa      100 %  1-0 1-1
+2-1        50    50  33.3 %       0.75  versicolor  100 %  1-2 1-3
+2-2        50    50  33.3 %       0.75  virginica   100 %  1-4 1-5
+
+level 1: 6 clusters, heaviest first
+cluster  size  mass   share  certainty  class        pure  main children
+1-0        25    25  16.7 %       0.75  setosa      100 %  0-0 0-1 0-2 0-4 +3
+"""
+    assert out.startswith(expected)
+    scores = """\
+scores against the known classes, which the clustering did not use
+level  clusters  accuracy    NMI  adjusted Rand  purity
+    2         3     1.000  1.000          1.000   1.000
+"""
+    assert scores in out
+    assert "level 0:" not in out
+
+
+def test_long_top_levels_are_cut(library, capsys):
+    assert run("hierarchy", NOVEL, "--levels", "40") == 0
+    out, _ = capsys.readouterr()
+    assert out.endswith("\n... and 10 more\n")
+    assert len(out.splitlines()) == 1 + 1 + 1 + 1 + 30 + 1
+    assert "class" not in out
+
+
+def test_summary_of_empty_clusters():
+    h = StandIn(3, [3])
+    h[0] = StandInLevel(h[0].memberships, np.array([0, 0, 2]), h[0].entropy, np.zeros(3))
+    h.tree = build_tree([], [np.zeros(3)], [np.array([2, 0, 1])])
+    lines = summarize(h, np.array(["a", "b\x1b", "b\x1b"]))
+    assert lines[4].split() == ["0-0", "2", "0", "-", "0.75", "a", "50", "%"]
+    assert lines[5].split() == ["0-1", "0", "0", "-", "-"]
+    assert lines[6].split()[-3:] == ["b?", "100", "%"]
+
+
+def test_files(library, tmp_path):
+    out = tmp_path / "deep" / "out"
+    assert run("hierarchy", KARATE, "--levels", "6,3", "--labels", "club", "-o", out, "--quiet") == 0
+    assert sorted(os.listdir(out)) == [
+        "labels.csv",
+        "memberships-0.npz",
+        "memberships-1.npz",
+        "report.json",
+        "tree.json",
+    ]
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert report["program"] == "graphsoft"
+    asked = {"input": KARATE, "levels": [6, 3], "directed": False, "affinity": "precomputed"}
+    assert report["asked"] == asked
+    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": []}
+    assert [sorted(level) for level in report["scores"]] == [
+        ["accuracy", "adjusted_rand", "nmi", "purity"]
+    ] * 2
+    assert json.loads((out / "tree.json").read_text(encoding="utf-8"))["id"] == "root"
+    assert load_npz(out / "memberships-1.npz").shape == (34, 3)
+
+
+def test_a_second_run_replaces_the_first_whole(library, tmp_path):
+    (tmp_path / "memberships-new.npz").write_text("not ours")
+    assert run("hierarchy", KARATE, "--levels", "9,6,3", "-o", tmp_path, "--quiet") == 0
+    assert run("hierarchy", KARATE, "--levels", "5", "-o", tmp_path, "--quiet") == 0
+    assert sorted(os.listdir(tmp_path)) == [
+        "labels.csv",
+        "memberships-0.npz",
+        "memberships-new.npz",
+        "report.json",
+        "tree.json",
+    ]
+
+
+@pytest.mark.parametrize("report", [None, "not json", "[1]", '{"program": "other"}'])
+def test_files_of_others_are_not_overwritten(library, tmp_path, capsys, report):
+    (tmp_path / "labels.csv").write_text("mine")
+    if report is not None:
+        (tmp_path / "report.json").write_text(report)
+    assert run("hierarchy", KARATE, "--levels", "3", "-o", tmp_path) == 2
+    assert not library
+    assert "--output: " in (err := capsys.readouterr().err)
+    assert "--force" in err
+    assert (tmp_path / "labels.csv").read_text() == "mine"
+    assert run("hierarchy", KARATE, "--levels", "3", "-o", tmp_path, "--force", "--quiet") == 0
+    assert (tmp_path / "labels.csv").read_text() != "mine"
+
+
+def test_the_graph_may_choose_the_levels(tmp_path, capsys):
+    assert run("hierarchy", NOVEL, "--levels", "auto", "-o", tmp_path) == 0
+    assert "note: levels chosen: " in capsys.readouterr().out
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["asked"]["levels"] == "auto"
+    sizes = [level["clusters"] for level in report["report"]["levels"]]
+    assert sorted(tmp_path.glob("memberships-*.npz")) == [
+        tmp_path / f"memberships-{level}.npz" for level in range(len(sizes))
+    ]
+
+
+def test_directions_are_followed_where_that_is_asked_for(tmp_path, capsys):
+    edges = tmp_path / "ring.edges"
+    edges.write_text("a b\nb c\nc a\nc d\nd e\ne f\nf d\nf a\n")
+    assert run("hierarchy", edges, "--levels", "2", "--directed", "-o", tmp_path / "out") == 0
+    assert "note: flow of a walk" in capsys.readouterr().out
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["asked"]["directed"] is True
+    assert run("hierarchy", tmp_path / "out" / "labels.csv", "--levels", "2", "--directed") == 2
+
+
+def test_children_can_be_limited(library, capsys):
+    assert run("hierarchy", KARATE, "--levels", "6,3", "--max-children", "2", "--quiet") == 0
+    assert library[0][2]["max_children"] == 2
+    with pytest.raises(SystemExit):
+        run("hierarchy", KARATE, "--levels", "6,3", "--max-children", "x")
+    assert "--max-children: invalid int value: 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.csv", "--levels", "3"], "graphsoft: input: there is no file 'nothing.csv'. Remedy: check"),
+        ([IRIS, "--levels", "3,x"], "graphsoft: --levels: got '3,x'. Remedy: give whole numbers with commas"),
+        ([IRIS, "--levels", "3", "--labels", "lable"], "graphsoft: --labels: there is no column 'lable'."),
+        ([KARATE, "--levels", "3", "-o", IRIS], "graphsoft: --output: "),
+        (["a\x1b[2J.csv", "--levels", "3"], r"graphsoft: input: there is no file 'a\x1b[2J.csv'."),
+    ],
+)
+def test_wrong_input_is_one_line_and_code_2(library, capsys, arguments, message):
+    assert run("hierarchy", *arguments) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert out == ""
+    assert not library
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (
+            InputError("n_neighbors", "got 0", "give at least 1"),
+            2,
+            "--neighbors: got 0. Remedy: give at least 1.",
+        ),
+        (InputError("X", "row 3 holds NaN", "drop it"), 2, "input: row 3 holds NaN. Remedy: drop it."),
+        (OSError(28, "No space left on device"), 1, "[Errno 28] No space left on device"),
+        (MemoryError(), 1, "out of memory. Remedy: fewer points, fewer neighbours, or a larger machine."),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_of_the_library(library, monkeypatch, capsys, error, code, message):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(sys.modules["graphsoft.levels"], "hierarchy", fail)
+    assert run("hierarchy", KARATE, "--levels", "3") == code
+    assert capsys.readouterr().err == f"graphsoft: {message}\n"
+
+
+def test_warnings_are_one_line(library, monkeypatch, capsys):
+    inner = sys.modules["graphsoft.levels"].hierarchy
+
+    def warn(*arguments, **keywords):
+        warnings.warn("3 rows are empty\x07", GraphsoftWarning, stacklevel=2)
+        return inner(*arguments, **keywords)
+
+    monkeypatch.setattr(sys.modules["graphsoft.levels"], "hierarchy", warn)
+    assert run("hierarchy", KARATE, "--levels", "3", "--quiet") == 0
+    assert capsys.readouterr() == ("", "graphsoft: warning: 3 rows are empty?\n")
+
+
+def test_plain_knows_what_reports_hold():
+    mixed = {
+        1: np.int64(3),
+        "set": {2},
+        "path": Path("a"),
+        "on": True,
+        "none": None,
+        "bits": np.array([True]),
+    }
+    assert command.plain(mixed) == {"1": 3, "set": [2], "path": "a", "on": True, "none": None, "bits": [True]}
+
+
+def test_usage_errors_and_version(capsys, monkeypatch):
+    for arguments in (
+        [],
+        ["hierarchy"],
+        ["hierarchy", IRIS],
+        ["nothing"],
+        ["hierarchy", IRIS, "--neighbors", "x"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            run(*arguments)
+        assert stop.value.code == 2
+    capsys.readouterr()
+    monkeypatch.setattr(command.metadata, "version", lambda _: "1.2.3")
+    with pytest.raises(SystemExit) as stop:
+        run("--version")
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == "graphsoft 1.2.3\n"
+
+    def absent(_):
+        raise command.metadata.PackageNotFoundError
+
+    monkeypatch.setattr(command.metadata, "version", absent)
+    with pytest.raises(SystemExit):
+        run("--version")
+    assert capsys.readouterr().out == "graphsoft unknown\n"
+
+
+def test_python_dash_m(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["graphsoft", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("graphsoft", run_name="__main__")
+    assert capsys.readouterr().out.startswith("graphsoft ")
+
+
+def test_scores_of_levels():
+    scores = score_levels(StandIn(6, [3, 2]), ["a", "a", "a", "b", "b", "b"])
+    assert scores[1] == {"accuracy": 1.0, "nmi": pytest.approx(1.0), "adjusted_rand": 1.0, "purity": 1.0}
+    assert scores[0]["accuracy"] == pytest.approx(4 / 6)
+
+
+# ------------------------------------------------------------------------------------------ the terminal
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_redrawn_on_a_terminal(monkeypatch):
+    now = iter([0.0, 0.05, 0.2, 0.21])
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    line = ProgressLine(stream := Terminal())
+    line.clear()
+    assert stream.getvalue() == ""
+    for stage, done in (("one", 0), ("one", 1), ("one", 2), ("two", 0)):
+        line.update(stage, done, 4)
+    line.clear()
+    assert stream.getvalue() == "\rone: 0 %\x1b[K\rone: 50 %\x1b[K\rtwo: 0 %\x1b[K\r\x1b[K"
+
+
+def test_progress_is_sparse_in_a_file(monkeypatch):
+    now = iter([0.0, 5.0, 12.0, 13.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    line = ProgressLine(stream := io.StringIO())
+    for stage, done in (("one", 0), ("one", 1), ("one", 2), ("two", 0)):
+        line.update(stage, done, 0 if stage == "two" else 4)
+    line.clear()
+    assert stream.getvalue() == "one: 0 %\none: 50 %\ntwo\n"
+
+
+def test_progress_fits_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "10")
+    line = ProgressLine(stream := Terminal())
+    line.update("a long stage", 1, 2)
+    assert stream.getvalue() == "\ra long st\x1b[K"
+
+
+def test_printable():
+    assert printable("名 é a\x1b\x07\u202e\u200b\ud800\n") == "名 é a??????"
+
+
+# ------------------------------------------------------------------------------------------ the real thing
+
+
+def started(*arguments, **environment):
+    """Start the command line in a process of its own, far from the checkout."""
+    paths = [str(Path(command.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "graphsoft", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out.decode(), err.decode()
+
+
+def test_digits_from_file_to_files(tmp_path):
+    arguments = ["hierarchy", DIGITS, "--levels", "100,20,10", "--labels", "label", "-o"]
+    code, out, err = finish(started(*arguments, tmp_path / "one"))
+    assert code == 0, err
+    assert "1797 points -> 100 -> 20 -> 10 clusters" in out
+    report = json.loads((tmp_path / "one" / "report.json").read_text(encoding="utf-8"))
+    assert report["scores"][2]["accuracy"] > 0.8
+    with open(tmp_path / "one" / "labels.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 1797
+    for level, size in enumerate((100, 20, 10)):
+        memberships = load_npz(tmp_path / "one" / f"memberships-{level}.npz")
+        assert memberships.shape == (1797, size)
+        np.testing.assert_allclose(memberships.sum(axis=1), 1.0, atol=1e-5)
+        labels = [int(row[f"level_{level}"]) for row in rows]
+        assert (memberships.toarray()[range(1797), labels] == memberships.max(axis=1).toarray()).all()
+    tree = json.loads((tmp_path / "one" / "tree.json").read_text(encoding="utf-8"))
+    assert len(tree["children"]) == 10
+    assert sum(child["size"] for child in tree["children"]) == 1797
+
+    assert finish(started(*arguments, tmp_path / "two", NUMBA_NUM_THREADS="1"))[:2] == (0, out)
+    for name in os.listdir(tmp_path / "one"):
+        if name != "report.json":  # it holds seconds
+            assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["karate.graphml", "les_miserables.graphml", "patterns/blocks.graphml"])
+def test_graphs_from_file_to_files(tmp_path, name):
+    assert run("hierarchy", DATA / name, "--levels", "9,3", "-o", tmp_path, "--quiet") == 0
+    assert load_npz(tmp_path / "memberships-1.npz").shape[1] == 3
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (DATA / "patterns").glob("*.csv")))
+def test_patterns(capsys, name):
+    assert run("hierarchy", DATA / "patterns" / name, "--levels", "20,2", "--labels", "label") == 0
+    assert "scores against the known classes" in capsys.readouterr().out
+
+
+def test_names_of_edge_lists_come_back(tmp_path):
+    (tmp_path / "a.edges").write_text("=A1 名\n名 c\nc =A1\nc d\n", encoding="utf-8")
+    assert run("hierarchy", tmp_path / "a.edges", "--levels", "2", "-o", tmp_path / "out", "--quiet") == 0
+    with open(tmp_path / "out" / "labels.csv", encoding="utf-8", newline="") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == ["'=A1", "名", "c", "d"]
+
+
+def test_wrong_levels_reach_the_user():
+    code, out, err = finish(started("hierarchy", KARATE, "--levels", "3,10"))
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("graphsoft: --levels: ")
+    assert "Traceback" not in err
+
+
+def test_ascii_terminals(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "x,kind\n" + "".join(f"{k},名{k % 2}\n" for k in range(8)), encoding="utf-8"
+    )
+    arguments = ["hierarchy", tmp_path / "a.csv", "--levels", "2", "--labels", "kind", "--neighbors", "3"]
+    settings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    code, out, err = finish(started(*arguments, **settings))
+    assert code == 0, err
+    assert "\\u540d" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+def test_interrupt_and_broken_pipe():
+    process = started("hierarchy", DIGITS, "--levels", "100,20,10")
+    assert process.stderr.readline()  # the first stage has begun
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, out) == (130, "")
+    assert err.endswith("graphsoft: interrupted\n")
+    assert "Traceback" not in err
+
+    process = started("hierarchy", KARATE, "--levels", "3")
+    process.stdout.close()
+    assert process.wait(timeout=300) == 141
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close()

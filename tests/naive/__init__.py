@@ -1,0 +1,1 @@
+"""Slow, dense, obvious copies of every formula; nothing here imports from the package."""

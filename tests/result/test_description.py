@@ -1,0 +1,323 @@
+"""What is said of clusters and points, against its definition."""
+
+import sys
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsoft
+from graphsoft.errors import InputError
+from graphsoft.result.description import best_in_rows, bridges, described, margins
+from graphsoft.result.distinctive import distinctive
+from naive import description as naive
+from shared.shapes import cloud, graph_of, ring_of_cliques
+from shared.strategies import factored_graphs, memberships, small
+
+
+def close(found, expected, scale=1.0):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * scale)
+
+
+def rows_of(S):
+    return sp.csr_array(S)
+
+
+@st.composite
+def tables(draw, least=-3):
+    """A table, and memberships of its rows."""
+    n, d, m = draw(st.integers(1, 8)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    value = st.integers(least, 5).map(float)
+    X = np.array([[draw(value) for _ in range(d)] for _ in range(n)])
+    return X, draw(memberships(n, m))
+
+
+# Points
+
+
+@given(factored_graphs())
+def test_a_margin_is_the_largest_less_the_second(case):
+    _, S = case
+    close(margins(rows_of(S)), [naive.margin(row) for row in S])
+
+
+@given(factored_graphs(), st.integers(1, 12), st.data())
+def test_bridges_are_the_points_with_the_largest_smaller_membership(case, count, data):
+    _, S = case
+    m = S.shape[1]
+    if m == 1:
+        return
+    a, b = data.draw(st.lists(st.integers(0, m - 1), min_size=2, max_size=2, unique=True))
+    points, shares = bridges(rows_of(S), a, b, count)
+    assert points.tolist() == naive.torn(S, a, b, count)
+    np.testing.assert_array_equal(shares, S[points][:, [a, b]])
+
+
+def test_a_point_with_a_little_of_both_is_torn_more_than_one_that_has_hardly_any_of_one():
+    points, _ = bridges(rows_of(np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [0.2, 0.3, 0.5]])), 0, 1, 9)
+    assert points.tolist() == [1, 2, 0]
+
+
+def test_bridges_go_by_ids_and_have_names():
+    graph = nx.relabel_nodes(nx.barbell_graph(5, 1), dict(enumerate("abcdefghijk")))
+    h = graphsoft.hierarchy(graph, levels=[4, 2])
+    found = h.bridges("1-0", "1-1", count=2)
+    assert found.nodes[0] == "f"
+    assert found.clusters == ("1-0", "1-1")
+    assert len(found) == 2
+    assert str(found).splitlines()[0].split() == ["point", "1-0", "1-1"]
+    apart = graphsoft.hierarchy(nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4)), levels=[2])
+    assert len(apart.bridges("0-0", "0-1")) == 0
+
+
+# Clusters
+
+
+@given(factored_graphs(weights=small))
+def test_a_description_is_its_definition(case):
+    W, S = case
+    graph, m = graph_of(W), S.shape[1]
+    found = described(graph, rows_of(S), 3, [()] * m)
+    hard = np.eye(m)[S.argmax(axis=1)]
+    scale, total = W.max() or 1.0, W.sum()
+    assert [row.id for row in found] == [f"3-{q}" for q in range(m)]
+    for q, row in enumerate(found):
+        assert row.size == hard[:, q].sum()
+        close(row.mass, S[:, q] @ W.sum(axis=1), scale)
+        close(row.share, naive.ratio(row.mass, total))
+        close(row.certainty, naive.certainty(S, q))
+        close(row.conductance, naive.leaving(W, S[:, q]))
+        close(row.hard_conductance, naive.leaving(W, hard[:, q]))
+        close(row.cohesion, naive.cohesion(W, S[:, q]), 1e3)
+        central = naive.centrality(W, S[:, q])
+        close(central[list(row.exemplars)], np.sort(central[central > 0])[::-1][:3], scale)
+        others = [naive.chance(W, S[:, q], S[:, p]) if p != q else 0.0 for p in range(m)]
+        close(
+            [chance for _, chance in row.neighbours], sorted((c for c in others if c > 0), reverse=True)[:3]
+        )
+        for name, chance in row.neighbours:
+            close(chance, others[int(name.split("-")[1])])
+
+
+def test_of_a_cluster_that_is_all_but_rounding_nothing_is_made_up():
+    S = np.repeat([[1 - 1e-12, 1e-12]], 8, axis=0)
+    S[0] = [1 - 2e-12, 2e-12]
+    found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()])
+    assert np.isnan(found[0].cohesion)
+    scores, _ = distinctive(np.arange(16.0).reshape(8, 2), sp.csr_array(S), 3, range(2))
+    assert scores[0] == ()
+
+
+@given(factored_graphs(weights=small), st.randoms(use_true_random=False))
+def test_the_order_of_the_nodes_does_not_matter(case, random):
+    W, S = case
+    order = list(range(len(W)))
+    random.shuffle(order)
+    one = described(graph_of(W), rows_of(S), 0, [()] * S.shape[1])
+    other = described(graph_of(W[np.ix_(order, order)]), rows_of(S[order]), 0, [()] * S.shape[1])
+    for row, moved in zip(one, other, strict=True):
+        assert (row.id, row.size) == (moved.id, moved.size)
+        close(row.conductance, moved.conductance)
+        close(row.hard_conductance, moved.hard_conductance)
+        close([chance for _, chance in row.neighbours], [chance for _, chance in moved.neighbours])
+    np.testing.assert_array_equal(margins(rows_of(S[order])), margins(rows_of(S))[order])
+
+
+def test_clear_clusters_are_never_left():
+    W = np.kron(np.eye(3), np.ones((4, 4)) - np.eye(4))
+    h = graphsoft.hierarchy(graph_of(W), levels=[3])
+    for row in h.describe():
+        assert (row.size, row.conductance, row.hard_conductance, row.cohesion) == (4, 0.0, 0.0, 1.0)
+        assert row.certainty == 1.0
+        assert row.neighbours == ()
+        assert (h[0].margin == 1.0).all()
+
+
+def test_torn_points_count_as_leaving_whole_ones_do_not():
+    h = graphsoft.hierarchy(graph_of(ring_of_cliques(4, 5)), levels=[4])
+    for row in h.describe():
+        assert 0 < row.hard_conductance <= row.conductance < 0.2
+        assert 0.7 < row.cohesion < 1
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_without_edges_there_is_no_walk(n):
+    h = graphsoft.hierarchy(graph_of(np.zeros((n, n))), levels=[1])
+    row = h.describe()[0]
+    assert row.size == n
+    assert np.isnan([row.conductance, row.hard_conductance, row.cohesion, row.share]).all()
+    assert row.exemplars == row.neighbours == ()
+    assert "nan" not in str(h.describe())
+
+
+def test_as_many_clusters_as_points():
+    h = graphsoft.hierarchy(nx.path_graph(4), levels=[4])
+    assert sum(row.size for row in h.describe()) == 4
+    np.testing.assert_array_equal(h[0].margin, [naive.margin(row) for row in h[0].memberships.toarray()])
+
+
+def test_a_description_prints_and_becomes_a_frame():
+    h = graphsoft.hierarchy(cloud(200), levels=[40, 5])
+    text = str(h.describe(0)).splitlines()
+    assert len(text) == 32
+    assert text[-1] == "... and 10 more"
+    table = h.describe(names=["width", "height", "depth"])
+    assert repr(table) == "Description(level 1: 5 clusters)"
+    assert any(name in str(table) for name in ("width", "height", "depth"))
+    frame = table.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.loc["1-3", "size"] == table[3].size
+    assert table[1:3] == table.clusters[1:3]
+    with pytest.raises(AttributeError):
+        table.level = 3
+
+
+def test_a_frame_needs_pandas(monkeypatch):
+    table = graphsoft.hierarchy(nx.path_graph(4), levels=[2]).describe()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        table.to_pandas()
+
+
+# Features
+
+
+@given(tables())
+def test_columns_are_scored_by_the_difference_of_means(case):
+    X, S = case
+    names = [f"x{column}" for column in range(X.shape[1])]
+    for values in (X, X.astype(np.float32)):
+        scores, _ = distinctive(values, rows_of(S), 9, names)
+        for q, found in enumerate(scores):
+            expected = {name: naive.mean_difference(X[:, at], S[:, q]) for at, name in enumerate(names)}
+            assert {name for name, value in expected.items() if abs(value) > 1e-8} == {n for n, _ in found}
+            close([score for _, score in found], [expected[name] for name, _ in found])
+            sizes = [abs(score) for _, score in found]
+            assert sizes == sorted(sizes, reverse=True)
+
+
+@given(tables())
+def test_sparse_columns_that_a_cluster_has_are_scored_alike(case):
+    X, S = case
+    X[0, 0] = -4.0  # else they would be words
+    scores, meaning = distinctive(sp.csr_array(X), rows_of(S), 9, range(X.shape[1]))
+    assert "means" in meaning
+    for q, found in enumerate(scores):
+        for column, score in found:
+            np.testing.assert_allclose(score, naive.mean_difference(X[:, column], S[:, q]), atol=1e-6)
+
+
+@given(tables(least=0), st.sampled_from([1.0, 0.25, 1e300, 1e-300]))
+def test_words_are_scored_by_the_ratio_of_their_rates(case, unit):
+    X, S = case
+    if not X.any():
+        return
+    scores, meaning = distinctive(sp.csr_array(X * unit), rows_of(S), 9, range(X.shape[1]))
+    assert "often" in meaning
+    for q, found in enumerate(scores):
+        expected = {
+            word: naive.rate_ratio(X, S[:, q], word) for word in range(X.shape[1]) if S[:, q] @ X[:, word] > 0
+        }
+        assert {word for word, value in expected.items() if value > 1e-8} == {word for word, _ in found}
+        np.testing.assert_allclose(
+            [score for _, score in found], [expected[word] for word, _ in found], rtol=1e-7, atol=1e-9
+        )
+
+
+def test_units_and_extreme_numbers_do_not_matter():
+    X = cloud(60, d=2)
+    S = rows_of(np.eye(5)[np.arange(60) // 12])
+    once, _ = distinctive(X, S, 2, "ab")
+    for unit in (1e-290, 1e290):
+        again, _ = distinctive(X * unit, S, 2, "ab")
+        for one, other in zip(once, again, strict=True):
+            assert [name for name, _ in one] == [name for name, _ in other]
+            close([score for _, score in one], [score for _, score in other])
+
+
+def test_a_table_in_blocks_is_a_table_in_one(monkeypatch):
+    X, S = cloud(200, d=4), rows_of(np.eye(5)[np.arange(200) // 40])
+    whole, _ = distinctive(X, S, 4, range(4))
+    monkeypatch.setattr("graphsoft.result.distinctive.ELEMENTS", 28)
+    parts, _ = distinctive(X, S, 4, range(4))
+    for one, other in zip(whole, parts, strict=True):
+        assert [name for name, _ in one] == [name for name, _ in other]
+        close([score for _, score in one], [score for _, score in other])
+
+
+def test_steps_in_blocks_are_steps_in_one(monkeypatch):
+    h = graphsoft.hierarchy(cloud(200), levels=[20, 5])
+    whole = h.describe(0)
+    monkeypatch.setattr("graphsoft.result.description.ROWS", 7)
+    for one, other in zip(whole, h.describe(0), strict=True):
+        close(one.conductance, other.conductance)
+        close(one.hard_conductance, other.hard_conductance)
+        assert one.exemplars == other.exemplars
+
+
+def test_the_same_bits_on_any_number_of_threads(monkeypatch):
+    h = graphsoft.hierarchy(cloud(400), levels=[20, 5])
+    monkeypatch.setattr("graphsoft.result.description.ROWS", 30)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+        found.append((repr(h.describe().clusters), repr(h.distinctive().scores)))
+    assert found[0] == found[1]
+
+
+def test_words_of_another_table_of_the_same_points():
+    h = graphsoft.hierarchy(cloud(40, centres=2), levels=[2])
+    words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
+    found = h.distinctive(X=words, names=np.array(["bat", "puck", "the"]), count=1)
+    assert {each[0][0] for each in found} == {"bat", "puck"}
+    assert found.ids == ("0-0", "0-1")
+    assert "bat +" in str(found)
+    assert repr(found).startswith("Distinctive(2 clusters")
+    frame = pd.DataFrame(h.features.values, columns=list("xyz"))
+    assert {name for name, _ in h.distinctive(names=frame.columns)[0]} <= set("xyz")
+
+
+def test_what_cannot_be_is_refused():
+    h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[6, 3])
+    points = graphsoft.hierarchy(cloud(40), levels=[4])
+    for wrong in ("2-0", "0-6", "00-1", 7, None, "Valjean", np.eye(2), sp.eye_array(2)):
+        with pytest.raises(InputError, match="b: there is no node"):
+            h.bridges("0-0", wrong)
+    with pytest.raises(InputError, match="name a cluster by its level and its number"):
+        h.bridges("Valjean", "Javert")
+    with pytest.raises(InputError, match="b: '1-0' is not on the level"):
+        h.bridges("0-0", "1-0")
+    with pytest.raises(InputError, match="a: 'root' is above all levels"):
+        h.bridges("root", "1-0")
+    with pytest.raises(InputError, match="b: is cluster 1 again"):
+        h.bridges("0-1", "0-1")
+    with pytest.raises(InputError, match="count"):
+        h.bridges("0-0", "0-1", count=0)
+    for wrong in (2, -3, 1.5, "0"):
+        with pytest.raises(InputError, match="level: got"):
+            h.describe(wrong)
+    with pytest.raises(InputError, match="names: a graph was given"):
+        h.describe(names=["x"])
+    with pytest.raises(InputError, match="X: is not there"):
+        h.distinctive()
+    with pytest.raises(InputError, match="X: has 3 rows for 77 points"):
+        h.distinctive(X=np.ones((3, 2)))
+    with pytest.raises(InputError, match="names: got 2 names for 3 features"):
+        points.describe(names=["x", "y"])
+    for wrong in ("xyz", {"x", "y", "z"}, 3, np.array(3)):
+        with pytest.raises(InputError, match=r"names: got.*list of 3"):
+            points.distinctive(names=wrong)
+    with pytest.raises(InputError, match="count"):
+        points.distinctive(count=0)
+
+
+@given(factored_graphs(), st.integers(1, 4))
+def test_the_best_of_rows(case, count):
+    S = case[1]
+    for row, best in zip(S, best_in_rows(rows_of(S), count), strict=True):
+        ranked = sorted(range(len(row)), key=lambda q: (-row[q], q))
+        assert best == [(q, row[q]) for q in ranked if row[q] > 0][:count]

@@ -1,0 +1,1 @@
+"""What tests of several rooms share: points, graphs and Hypothesis strategies."""
