@@ -7,7 +7,7 @@ Two kinds of graphs are drawn, each with four groups that are known.
 Visitors: the members of a group point to each other for the most part. Ever more visitors come, of whom each
 points to ten members of any groups, and to whom no one points. Where directions are forgotten, the edges of
 the visitors tie all groups together. A walk that follows directions is never led to a visitor, so
-`graphsoft.flow_graph` gives their edges next to no weight: the groups stay as clear as they were.
+`graphsoft.directed_graph` gives their edges next to no weight: the groups stay as clear as they were.
 
 Passing on: the members of every group point to those of the next, the last to the first. No walk stays in
 such a group, along no kind of direction, and neither way finds any. Their members point to the same others,
@@ -37,8 +37,8 @@ VISITORS = [0, 100, 200, 400, 800, 1600]
 OTHERS = [0.0, 0.5, 1.0, 2.0, 3.0, 4.0]
 
 WAYS = {
-    "directions forgotten": (lambda A: graphsoft.flow_graph(A, teleport=1), "#b5533c", "s"),
-    "flow_graph": (graphsoft.flow_graph, "#2f6f8f", "o"),
+    "directions forgotten": (lambda A: graphsoft.directed_graph(A, teleport=1), "#b5533c", "s"),
+    "directed_graph": (graphsoft.directed_graph, "#2f6f8f", "o"),
     "bipartite_graph": (graphsoft.bipartite_graph, "#7a8b3a", "^"),
 }
 
@@ -91,8 +91,8 @@ def show(title, called, values, scores):
 def draw(panels, path):
     figure, axes = plt.subplots(1, len(panels), figsize=(10, 3.8), sharey=True, layout="constrained")
     for axis, (title, called, values, scores) in zip(axes, panels, strict=True):
-        for (name, (_, colour, mark)), row in zip(WAYS.items(), scores, strict=True):
-            axis.plot(values, row, color=colour, marker=mark, label=name)
+        for (name, (_, color, mark)), row in zip(WAYS.items(), scores, strict=True):
+            axis.plot(values, row, color=color, marker=mark, label=name)
         axis.set(title=title, xlabel=called, ylim=(-0.05, 1.05))
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("adjusted Rand index of the groups")

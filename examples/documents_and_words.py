@@ -10,7 +10,7 @@ chance, and with a hierarchy on top.
 Printed are, for each cluster, the words that most tell it, each with its probability for it, and how torn the
 most torn words are. With ``--data`` these are the four newsgroups of ``DIR/ng4_paper.npz``
 (``data, indices, indptr, shape, y, vocab``), and the adjusted Rand index of the documents is compared with
-that of their nearest neighbours by cosine, and of the aspect model from random starts, with the
+that of their nearest neighbors by cosine, and of the aspect model from random starts, with the
 log-likelihood that each reached. Without it they are some forty sentences. The picture is the table, its rows
 and columns sorted by cluster.
 """
@@ -31,7 +31,7 @@ from graphsoft.methods import Relation
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-# Tables need more sweeps than graphs of nearest neighbours.
+# Tables need more sweeps than graphs of nearest neighbors.
 METHOD = Relation(rounds=30)
 PLAIN = {
     "a",

@@ -110,14 +110,14 @@ def draw_curves(panels, name, runs):
             plt.cm.Blues(np.linspace(0.45, 1, few)),
             plt.cm.Oranges(np.linspace(0.9, 0.4, len(names) - few)),
         )
-        for label, row, colour in zip(names, accuracy, [*blues, *reds], strict=True):
+        for label, row, color in zip(names, accuracy, [*blues, *reds], strict=True):
             style = "-" if "step" in label else "--"
-            panel.plot(counts, row.mean(axis=1), style, color=colour, marker="o", ms=4, label=label)
+            panel.plot(counts, row.mean(axis=1), style, color=color, marker="o", ms=4, label=label)
         panel.set_xscale("log")
         panel.set_xticks(counts, counts)
         panel.minorticks_off()
         panel.set_title(f"{name}: {STOPS[stop]}", fontsize=10)
-        panel.set_xlabel("labelled points")
+        panel.set_xlabel("labeled points")
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("accuracy on the other points")

@@ -12,7 +12,7 @@ what the greatest modularity has, by Leiden, and HDBSCAN on the features (which 
 The last lines say how far each is off: the mean of |log(found / classes)|, where 0.69 is a factor of two; for
 every other set from the first on, for those between, and for all.
 
-``how_many.png`` shows for one set what speaks for each number of clusters. ``DIR`` holds labelled sets as for
+``how_many.png`` shows for one set what speaks for each number of clusters. ``DIR`` holds labeled sets as for
 ``examples/benchmarks/quality.py``; without it the sets are those that come with the project.
 """
 
@@ -32,7 +32,7 @@ import matplotlib.pyplot as plt
 
 BUNDLED = Path(__file__).parents[1] / "data"
 SURE = 1.5  # clouds without clusters seldom score as much
-MOST_PAID = 2000
+MAX_PAID = 2000
 
 
 def bundled_sets():
@@ -89,7 +89,7 @@ def count(name, data, classes, peers):
     best = suggestion.best(4)
     chosen = next((each for each in suggestion.candidates if each.clusters == suggestion.clusters), None)
     found = {"found": suggestion.clusters, "or": [each.clusters for each in best if each is not chosen][:3]}
-    if len(graph) <= MOST_PAID:
+    if len(graph) <= MAX_PAID:
         found["paid"] = graphsoft.methods.cluster_surviving(graph).memberships.shape[1]
     if peers:
         found |= by_peers(data, graph)
@@ -145,7 +145,7 @@ def draw(name, suggestion, classes, path):
 def main():
     """Print the table, and draw one set."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=folder, metavar="DIR", help="labelled .npz sets")
+    parser.add_argument("--data", type=folder, metavar="DIR", help="labeled .npz sets")
     parser.add_argument(
         "--peers", action="store_true", help="count by Leiden and HDBSCAN too; needs '.[bench]'"
     )

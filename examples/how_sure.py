@@ -4,13 +4,13 @@
 
 Prints, for the bundled digits: what each cluster of the top level is like, the images that are torn between
 the two clusters which touch most, how stable clusters are when the edges of the graph are weighed anew, and
-what changes with twice the neighbours. ``how_sure.png`` shows examples of every cluster, the pixels that set
+what changes with twice the neighbors. ``how_sure.png`` shows examples of every cluster, the pixels that set
 it apart, and its stability.
 
 Then it asks what stability is worth where the classes are known: whether stable clusters are purer (the rank
 correlation over the clusters of a level), and whether points that keep their company, or have a large margin,
 are more often of the class that most of their cluster are of: 0.5 would be chance, and 1 without exception.
-``DIR`` holds labelled sets (``X`` or ``data, indices, indptr, shape``, and ``y``; names that begin with
+``DIR`` holds labeled sets (``X`` or ``data, indices, indptr, shape``, and ``y``; names that begin with
 ``graph_`` are graphs). Without it they are bundled ones and patterns. Of ``ng4_paper.npz``, which has a
 ``vocab``, it also prints the words that set clusters apart.
 """
@@ -44,14 +44,14 @@ def look_at_digits(rounds, output):
     print(f"{h}\n\n{table}\n")
 
     one, other = closest(table)
-    torn = h.bridges(one, other, count=10)
+    torn = h.between(one, other, count=10)
     print(f"images between {one} and {other}, which touch most, and their memberships:\n{torn}\n")
 
     found = graphsoft.stability(h, rounds)
     print(f"{found}\n")
 
     wider = graphsoft.hierarchy(digits.data, levels=[100, 20, 10], n_neighbors=20)
-    print(f"beside the clusters of 20 neighbours instead of 10:\n{h.compare(wider)}\n")
+    print(f"beside the clusters of 20 neighbors instead of 10:\n{h.compare(wider)}\n")
 
     output.mkdir(parents=True, exist_ok=True)
     path = output / "how_sure.png"
@@ -61,7 +61,7 @@ def look_at_digits(rounds, output):
 
 def closest(table):
     """Find the two clusters between which a step along an edge is the likeliest."""
-    chances = {(row.id, id): chance for row in table for id, chance in row.neighbours}
+    chances = {(row.id, id): chance for row in table for id, chance in row.neighbors}
     return max(chances, key=chances.get)
 
 
@@ -135,7 +135,7 @@ def look_at_words(path):
         print(f"words that set four clusters of {path.stem} apart:\n{h.distinctive(names=file['vocab'])}\n")
 
 
-def labelled_sets(directory):
+def labeled_sets(directory):
     """Yield name, what to cluster, classes."""
     if directory is None:
         for name in ("digits.csv.gz", "iris.csv"):
@@ -192,7 +192,7 @@ def ask_what_it_is_worth(directory, rounds):
     columns = ["stable ~ pure", "by company", "by margin"]
     print(f"{'set':22} {'clusters':>8}  " + "  ".join(columns))
     gathered, whole = {"finest": [], "middle": [], "top": []}, []
-    for name, X, classes in labelled_sets(directory):
+    for name, X, classes in labeled_sets(directory):
         h = graphsoft.hierarchy(X, ladder(len(classes), len(set(classes.tolist()))))
         found = graphsoft.stability(h, rounds)
         for level in range(len(h)):
@@ -224,7 +224,7 @@ def line(name, clusters, values, columns):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="a folder of labelled sets")
+    parser.add_argument("--data", type=folder, help="a folder of labeled sets")
     parser.add_argument("--output", type=Path, default=Path("out"))
     parser.add_argument("--quick", action="store_true", help="3 rounds instead of 10")
     asked = parser.parse_args()

@@ -35,7 +35,7 @@ import matplotlib.pyplot as plt
 BUNDLED = Path(__file__).parents[1] / "data"
 SETS = ["uci_iris", "uci_ecoli", "uci_glass", "uci_satimage", "sc_worm_neuron_pca50", "graph_email_eu_core"]
 COUNTS = [0, 10, 20, 50, 100, 200]
-COLOURS = ["#2f6f8f", "#b5533c", "#7a8b3a", "#8a5a9e", "#c9973a", "#5a5f66"]
+COLORS = ["#2f6f8f", "#b5533c", "#7a8b3a", "#8a5a9e", "#c9973a", "#5a5f66"]
 
 
 def read_sets(directory):
@@ -122,17 +122,17 @@ def draw(results, limited, path):
     """Draw scores against what is known, and the numbers of children."""
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
     for axis, way in zip(axes, ("labels", "pairs"), strict=False):
-        for (name, scores), colour in zip(results.items(), COLOURS, strict=False):
-            axis.plot(range(len(COUNTS)), scores[way][:, 0], "o-", color=colour, label=name)
+        for (name, scores), color in zip(results.items(), COLORS, strict=False):
+            axis.plot(range(len(COUNTS)), scores[way][:, 0], "o-", color=color, label=name)
         axis.set_xticks(range(len(COUNTS)), COUNTS)
         axis.set(xlabel=f"known {way}", ylabel="adjusted Rand index of the other points", ylim=(0, 1))
         axis.grid(alpha=0.3)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=6, frameon=False)
     name, counts = limited
-    for each, colour, label in zip(
+    for each, color, label in zip(
         counts, ("#b9bec5", "#2f6f8f"), ("without limits", "within limits"), strict=True
     ):
-        axes[2].step(np.arange(len(each)) + 0.5, each, where="mid", color=colour, lw=2, label=label)
+        axes[2].step(np.arange(len(each)) + 0.5, each, where="mid", color=color, lw=2, label=label)
     axes[2].set(
         title=name, xlabel="clusters of the second level, by children", ylabel="children", ylim=(0, None)
     )
@@ -143,7 +143,7 @@ def draw(results, limited, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="a folder of labelled sets")
+    parser.add_argument("--data", type=folder, help="a folder of labeled sets")
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the picture")
     parser.add_argument("--quick", action="store_true", help="one draw of what is known")
     given = parser.parse_args()

@@ -9,12 +9,12 @@ everything; means over several draws. What the old points reach tells whether a 
 new points or from the fit on fewer points. Then 10,000 new points of 784 dimensions are put into 70,000,
 which takes a minute or two to fit; ``--quick`` takes a tenth of both.
 
-The picture, ``new_points.png``, has two sides. On the left every place in the plane has the mean colour of
+The picture, ``new_points.png``, has two sides. On the left every place in the plane has the mean color of
 the clusters that a point there would belong to; pale is torn. On the right the held-out points of the
 largest set are sorted by how sure `predict_proba` is of their cluster: how many of them does a fit on
 everything have in the same one, the one where most of that cluster's old points are?
 
-``DIR`` holds labelled sets as ``.npz`` files: ``X, y``, or ``data, indices, indptr, shape, y`` of sparse
+``DIR`` holds labeled sets as ``.npz`` files: ``X, y``, or ``data, indices, indptr, shape, y`` of sparse
 features, or of a graph where the name starts with ``graph_``. Without it the sets are those of the project.
 """
 
@@ -36,7 +36,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 BUNDLED = Path(__file__).parents[1] / "data"
-COLOURS = np.array(
+COLORS = np.array(
     [[0.12, 0.47, 0.71], [0.89, 0.36, 0.10], [0.17, 0.60, 0.24], [0.58, 0.34, 0.70], [0.80, 0.60, 0.05]]
 )
 
@@ -161,7 +161,7 @@ def print_seconds(old, new):
 
 
 def draw_map(axes):
-    """Colour the plane by the clusters that new points would belong to."""
+    """Color the plane by the clusters that new points would belong to."""
     points, _ = patterns.make_pattern("rim", 0)
     h = graphsoft.hierarchy(points, levels=[40, 5])
     low, high = points.min(axis=0) - 0.15, points.max(axis=0) + 0.15
@@ -169,9 +169,9 @@ def draw_map(axes):
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     shares = h.predict_proba(grid)
     sure = shares.max(axis=1).toarray().ravel()[:, None]
-    colours = 1 - (1 - shares @ COLOURS) * (0.15 + 0.5 * np.clip(2 * sure - 1, 0, 1))
-    axes.imshow(colours.reshape(300, 300, 3), origin="lower", extent=(low[0], high[0], low[1], high[1]))
-    axes.scatter(*points.T, s=7, c=COLOURS[h[-1].labels], edgecolors="white", linewidths=0.3)
+    colors = 1 - (1 - shares @ COLORS) * (0.15 + 0.5 * np.clip(2 * sure - 1, 0, 1))
+    axes.imshow(colors.reshape(300, 300, 3), origin="lower", extent=(low[0], high[0], low[1], high[1]))
+    axes.scatter(*points.T, s=7, c=COLORS[h[-1].labels], edgecolors="white", linewidths=0.3)
     axes.set(title="p(cluster | a new point here), top level", xticks=[], yticks=[], aspect="equal")
 
 
@@ -215,7 +215,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=folder, metavar="DIR", help="labelled sets as .npz files")
+    parser.add_argument("--data", type=folder, metavar="DIR", help="labeled sets as .npz files")
     parser.add_argument("--output", type=Path, default=Path("out"), metavar="DIR")
     parser.add_argument("--quick", action="store_true", help="one draw, and a tenth of the large set")
     arguments = parser.parse_args()

@@ -1,13 +1,13 @@
-"""Let another library find the neighbours: usearch, wrapped in fifteen lines.
+"""Let another library find the neighbors: usearch, wrapped in fifteen lines.
 
 What graphsoft's ``neighbors=`` takes is any object with the interface of scikit-learn's transformers:
-``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbours, and
+``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbors, and
 ``transform(new)`` those from new points to the old ones. scikit-learn's
 ``KNeighborsTransformer(mode="distance")`` and pynndescent's ``PyNNDescentTransformer`` are such objects
 already; :class:`Usearch` below makes one of an index of usearch, and hnswlib or faiss would go the same way.
 Its graph is another each time, for it puts points in on several threads.
 
-Printed are the seconds for the graph, recall (which part of the exact neighbours was found, for 1000 points),
+Printed are the seconds for the graph, recall (which part of the exact neighbors was found, for 1000 points),
 and how the clusters of the hierarchies agree with those put into the points, and with each other.
 
 Run: pip install usearch
@@ -33,13 +33,13 @@ class Usearch:
         self.n_neighbors = n_neighbors
 
     def fit_transform(self, X):
-        """Make the index, and find the neighbours of its own points."""
+        """Make the index, and find the neighbors of its own points."""
         self.index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32")
         self.index.add(np.arange(len(X)), np.asarray(X, dtype=np.float32))
         return self.transform(X)
 
     def transform(self, X):
-        """Find neighbours among the points of the index."""
+        """Find neighbors among the points of the index."""
         found = self.index.search(np.asarray(X, dtype=np.float32), self.n_neighbors)
         rows = np.repeat(np.arange(len(X)), found.counts)
         there = np.arange(self.n_neighbors) < found.counts[:, None]
@@ -51,9 +51,9 @@ def clouds(points, features, clusters=40, inner=10):
     """Draw points of clusters that vary in few directions each, as embeddings do."""
     rng = np.random.default_rng(0)
     truth = rng.integers(clusters, size=points)
-    centres = 2 * rng.normal(size=(clusters, features)) * np.sqrt(inner / features)
+    centers = 2 * rng.normal(size=(clusters, features)) * np.sqrt(inner / features)
     planes = rng.normal(size=(clusters, inner, features)) / np.sqrt(features)
-    X = centres[truth] + 0.05 * rng.normal(size=(points, features))
+    X = centers[truth] + 0.05 * rng.normal(size=(points, features))
     for cluster in range(clusters):
         rows = np.flatnonzero(truth == cluster)
         X[rows] += rng.normal(size=(len(rows), inner)) @ planes[cluster]
@@ -61,7 +61,7 @@ def clouds(points, features, clusters=40, inner=10):
 
 
 def recall(X, finder, sample=1000):
-    """Count which part of the exact nearest neighbours of some points the finder finds."""
+    """Count which part of the exact nearest neighbors of some points the finder finds."""
     rows = np.random.default_rng(1).choice(len(X), min(sample, len(X)), replace=False)
     found = finder.transform(X[rows])
     lengths, hits = np.square(X, dtype=np.float64).sum(axis=1), 0
@@ -92,7 +92,7 @@ def main():
     finder = Usearch()
     own_seconds, own = fitted(X, None)
     seconds, other = fitted(X, finder)
-    print(f"{len(X)} points with {X.shape[1]} features, {NEIGHBORS} neighbours")
+    print(f"{len(X)} points with {X.shape[1]} features, {NEIGHBORS} neighbors")
     print("search     seconds for the graph  recall  NMI of clusters  NMI of 500 new points")
     for name, took, part, h in (
         ("graphsoft", own_seconds, "", own),

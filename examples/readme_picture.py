@@ -1,7 +1,7 @@
 """Draw the picture of README: ``python examples/readme_picture.py [picture.png]`` (needs graphsoft[plot]).
 
-Every cluster has a colour, shades of one colour below the same parent, and a point shows the mean of its
-clusters' colours, weighted by its memberships. Points torn between clusters are ringed.
+Every cluster has a color, shades of one color below the same parent, and a point shows the mean of its
+clusters' colors, weighted by its memberships. Points torn between clusters are ringed.
 """
 
 import sys
@@ -47,7 +47,7 @@ def draw_points():
 
 
 def to_rgb(lab):
-    """Turn OKLab colours, (n, 3), into sRGB; means of OKLab colours look like means."""
+    """Turn OKLab colors, (n, 3), into sRGB; means of OKLab colors look like means."""
     lightness, a, b = np.asarray(lab).T
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -63,18 +63,18 @@ def to_rgb(lab):
 
 
 def left_to_right(h, points):
-    """Rank the clusters of every level along x: neighbours in the picture get neighbouring colours."""
+    """Rank the clusters of every level along x: neighbors in the picture get neighboring colors."""
     middles = [level.memberships.T @ (h.graph.degrees * points[:, 0]) / level.mass for level in h]
     return [np.argsort(np.argsort(middle)) for middle in middles]
 
 
 def shade(h, ranks):
-    """Give every cluster a colour in OKLab: its likeliest parent's, turned and lightened a little.
+    """Give every cluster a color in OKLab: its likeliest parent's, turned and lightened a little.
 
     Returns one array of shape (m_l, 3) for each level, finest first.
     """
     hues, lightness = np.radians(HUES)[ranks[-1]], np.full(len(h[-1].mass), 0.68)
-    colours = [polar(lightness, hues)]
+    colors = [polar(lightness, hues)]
     for below in reversed(range(len(h) - 1)):
         parent = h[below].parents.argmax(axis=1).ravel()
         place, lift = np.zeros(len(parent)), np.zeros(len(parent))
@@ -85,8 +85,8 @@ def shade(h, ranks):
             lift[family] = np.where(np.arange(len(family)) % 2, 0.07, -0.05)
         turn = 0.42 if below == len(h) - 2 else 0.1
         hues, lightness = hues[parent] + turn * place, lightness[parent] + lift
-        colours.append(polar(lightness, hues))
-    return colours[::-1]
+        colors.append(polar(lightness, hues))
+    return colors[::-1]
 
 
 def polar(lightness, hues, chroma=0.15):
@@ -94,14 +94,14 @@ def polar(lightness, hues, chroma=0.15):
     return np.column_stack([lightness, chroma * np.cos(hues), chroma * np.sin(hues)])
 
 
-def draw_level(axes, h, index, points, colours):
-    """Draw the graph in grey, and on it the points in the mean colour of their clusters."""
+def draw_level(axes, h, index, points, colors):
+    """Draw the graph in gray, and on it the points in the mean color of their clusters."""
     level = h[index]
     first, second = h.graph.adjacency.nonzero()
     edges = np.stack([points[first], points[second]], axis=1)[first < second]
     axes.add_collection(LineCollection(edges, colors="#d5d8df", linewidths=0.5, zorder=1))
     between = level.memberships.max(axis=1).toarray().ravel() < BETWEEN
-    mixed = to_rgb(level.memberships @ colours)
+    mixed = to_rgb(level.memberships @ colors)
     axes.scatter(*points.T, c=mixed, s=11, linewidths=0, zorder=2)
     axes.scatter(*points[between].T, c=mixed[between], s=11, edgecolors=INK, linewidths=0.7, zorder=3)
     axes.set_aspect("equal", anchor="N")
@@ -112,7 +112,7 @@ def draw_level(axes, h, index, points, colours):
     )
 
 
-def draw_icicle(axes, h, ranks, colours):
+def draw_icicle(axes, h, ranks, colors):
     """Draw the tree from the top down, as wide as clusters are heavy."""
     spans = {h.tree.root.id: (0.0, 1.0)}
     for node in reversed(h.tree.nodes):  # every node comes after its parent
@@ -125,9 +125,9 @@ def draw_icicle(axes, h, ranks, colours):
         if node.id == h.tree.root.id:
             continue
         start, width = spans[node.id]
-        colour = to_rgb(colours[node.level][[node.index]])[0]
+        color = to_rgb(colors[node.level][[node.index]])[0]
         box = {"edgecolor": PAPER, "linewidth": 0.8}
-        axes.add_patch(Rectangle((start, node.level), width, 0.94, facecolor=colour, **box))
+        axes.add_patch(Rectangle((start, node.level), width, 0.94, facecolor=color, **box))
     axes.set_xlim(-0.01, 1.01)
     axes.set_ylim(-0.1, len(h) + 0.05)
     name(axes, "h.tree", "every cluster below its likeliest parent, as wide as it is heavy")
@@ -146,12 +146,12 @@ def main():
     points = draw_points()
     h = graphsoft.hierarchy(points, levels=LEVELS)
     ranks = left_to_right(h, points)
-    colours = shade(h, ranks)
+    colors = shade(h, ranks)
     plt.rcParams["font.size"] = 10
     figure, panels = plt.subplots(2, 2, figsize=(12.4, 5.6), facecolor=PAPER, layout="constrained")
     for index, axes in enumerate(panels.flat[:3]):
-        draw_level(axes, h, index, points, colours[index])
-    draw_icicle(panels[1, 1], h, ranks, colours)
+        draw_level(axes, h, index, points, colors[index])
+    draw_icicle(panels[1, 1], h, ranks, colors)
     figure.savefig(target, dpi=115, pil_kwargs={"optimize": True})
 
 

@@ -163,13 +163,13 @@ def draw_distances(results, path):
     for panel in axes.flat[len(results) :]:
         panel.axis("off")
     for panel, (name, (h, far)) in zip(axes.flat, results.items(), strict=False):
-        colours = plt.cm.viridis(np.linspace(0, 0.85, len(h)))
-        for row, (level, colour) in enumerate(zip(h, colours, strict=True)):
+        colors = plt.cm.viridis(np.linspace(0, 0.85, len(h)))
+        for row, (level, color) in enumerate(zip(h, colors, strict=True)):
             label = f"level {row + 1}, {len(level.mass)} clusters"
-            panel.plot(TIMES, far["polished"][row], color=colour, label=label)
-            panel.plot(TIMES, far["published"][row], color=colour, ls=":", lw=1.4)
+            panel.plot(TIMES, far["polished"][row], color=color, label=label)
+            panel.plot(TIMES, far["published"][row], color=color, ls=":", lw=1.4)
             best = far["polished"][row].argmin()
-            panel.plot(TIMES[best], far["polished"][row, best], "o", color=colour, ms=5)
+            panel.plot(TIMES[best], far["polished"][row, best], "o", color=color, ms=5)
         panel.set_xscale("log", base=2)
         panel.set_xticks(
             [1, 4, 16, 64, 256, 1024, 4096], ["1", "4", "16", "64", "256", "1024", "4096"], fontsize=8

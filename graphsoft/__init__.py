@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
     from graphsoft.graph.bipartite import bipartite_graph
-    from graphsoft.graph.directed import flow_graph
+    from graphsoft.graph.directed import directed_graph
     from graphsoft.graph.graph import Graph, as_graph, knn_graph
     from graphsoft.graph.pairwise import pairwise_graph
     from graphsoft.levels import hierarchy
@@ -45,7 +45,7 @@ __all__ = [
     "as_graph",
     "bipartite_graph",
     "cluster",
-    "flow_graph",
+    "directed_graph",
     "hierarchy",
     "knn_graph",
     "multistep",
@@ -73,7 +73,7 @@ _HOME = {
     "as_graph": "graph.graph",
     "bipartite_graph": "graph.bipartite",
     "cluster": "clustering",
-    "flow_graph": "graph.directed",
+    "directed_graph": "graph.directed",
     "hierarchy": "levels",
     "knn_graph": "graph.graph",
     "multistep": "result.walks",

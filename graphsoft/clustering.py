@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Features, Graph, check_options, joined_to_nearest, read_input
@@ -16,12 +17,11 @@ from graphsoft.input.constraints import kept_pairs, side_information
 from graphsoft.linalg.memberships import frozen_rows, one_cluster_each, rows_to_one
 from graphsoft.methods import Clustering, Method, Sample, method_named, takes_pairs
 from graphsoft.methods.relation import by_likelihood
-from graphsoft.types import Progress
 
 __all__ = ["cluster", "find"]
 
 # Where no seed is given, so that the same call gives the same answer.
-SEED = 0
+DEFAULT_SEED = 0
 
 
 def cluster(
@@ -49,7 +49,7 @@ def cluster(
     k : int
         How many clusters; at most as many as points.
     method : str or settings
-        A key of ``graphsoft.methods.METHODS``, or settings such as ``graphsoft.methods.SoF(neighbours=10)``.
+        A key of ``graphsoft.methods.METHODS``, or settings such as ``graphsoft.methods.SoF(neighbors=10)``.
     n_neighbors, metric, weights, affinity, neighbors
         How points become a graph, for methods that look at one; see :func:`graphsoft.knn_graph` and
         :func:`graphsoft.as_graph`. Of the methods for features alone, only linkage goes by the metric.
@@ -106,7 +106,7 @@ def cluster(
         sample = Sample(graph, given, side)
     else:
         sample = Sample(None, given, side)
-    found = find(sample, k, settings, random or np.random.default_rng(SEED), progress)
+    found = find(sample, k, settings, random or np.random.default_rng(DEFAULT_SEED), progress)
     frozen_rows(found.memberships)
     status = found.status if side is None else f"{found.status}; {kept_pairs(side, found.labels)}"
     return replace(found, status=status, nodes=names)
@@ -129,7 +129,7 @@ def find(
         sample = sample.informed()
     if "graph" not in reads:
         return _spared(sample, count, method, random, progress)
-    tied = sample.graph.sites if sample.side is None else None  # who is told apart may look the same
+    tied = sample.graph.duplicates if sample.side is None else None  # who is told apart may look the same
     if tied is None or tied.max() + 1 < count:
         return _beside_strays(sample, count, method, random, progress)
     sites = int(tied.max()) + 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import integer
@@ -15,11 +16,10 @@ from graphsoft.input.labels import shares_of
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.cuts import cut_off, least_cut
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array
 
 __all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
 
-MOST_NODES = 12
+MAX_NODES = 12
 # For each partition; many are left out unseen, but the others take longer.
 SECONDS_EACH = 5e-8
 
@@ -82,10 +82,10 @@ def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
     count, k = len(checked), integer("k", k, 1)
     if k > count:
         raise InputError("k", f"got {k} clusters for {count} nodes", f"use at most {count}")
-    if count > MOST_NODES:
+    if count > MAX_NODES:
         partitions = _partitions(count, k) if count <= 1000 else None
         problem = f"has {count} nodes, and trying all partitions would take {_time(partitions)}"
-        raise InputError("graph", problem, f"pass at most {MOST_NODES}, or use method='normalized-cut'")
+        raise InputError("graph", problem, f"pass at most {MAX_NODES}, or use method='normalized-cut'")
     labels = np.zeros(count, dtype=np.int32)
     value = least_cut(checked.adjacency.toarray(), checked.degrees, k, labels)
     return labels, float(value)

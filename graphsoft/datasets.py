@@ -87,8 +87,8 @@ def read(path: str | os.PathLike[str], labels: str | None = None, directed: bool
         Where the known classes are: a column of a table (its number, from 0, where there is no header), an
         array of an npz file, an attribute of GraphML's nodes.
     directed : bool
-        Keep the directions of a list of edges, for :func:`graphsoft.flow_graph`; all other files have them
-        anyway.
+        Keep the directions of a list of edges, for :func:`graphsoft.directed_graph`. All other files have
+        them anyway.
 
     Returns
     -------

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.clustering import SEED, find
+from graphsoft.aliases import Array, Progress
+from graphsoft.clustering import DEFAULT_SEED, find
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.grouping import Limits, between, grouped_within, keeps_to
-from graphsoft.engine.ordering import Near, in_clumps
+from graphsoft.engine.ordering import Reordered, in_clumps
 from graphsoft.engine.polishing import grouped_beside_strays, polish_level, refine_in_groups
 from graphsoft.engine.sweeps import assess, merged_clusters
 from graphsoft.errors import InputError, shown
@@ -37,7 +38,6 @@ from graphsoft.methods import Method, Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.result.hierarchy import Hierarchy, Level
 from graphsoft.suggestion import suggest
-from graphsoft.types import Array, Progress
 
 __all__ = ["hierarchy"]
 
@@ -46,7 +46,7 @@ __all__ = ["hierarchy"]
 # 0.252), and explain the graph better the larger it is.
 STAY = 2 / 3
 # A parent with a smaller probability is not kept.
-LEAST_PARENT = 0.01
+MIN_PARENT = 0.01
 
 
 def hierarchy(
@@ -100,7 +100,7 @@ def hierarchy(
         At least and at most so many clusters under every cluster of the next level, by their likeliest
         parents, as in `Hierarchy.tree`. These bind. For polished relation factorization only.
     rng : None, int, or numpy Generator
-        Where the chance comes from, for the approximate neighbour search and for methods that use any;
+        Where the chance comes from, for the approximate neighbor search and for methods that use any;
         relation factorization uses none. None gives the same answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
@@ -152,7 +152,7 @@ def hierarchy(
     ready = time.perf_counter()
     settings, why = _own_levels(sample, settings, random, progress) if auto else (settings, ())
     near = in_clumps(graph)
-    fitted = _fitted(sample, near, settings, random or np.random.default_rng(SEED), progress)
+    fitted = _fitted(sample, near, settings, random or np.random.default_rng(DEFAULT_SEED), progress)
     reports = [_report(near, each, side) for each in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = _whole_report(graph, settings.levels, reports, seconds, why)
@@ -208,7 +208,11 @@ class _Run:
 
 
 def _fitted(
-    sample: Sample, near: Near, settings: Settings, random: np.random.Generator, progress: Progress | None
+    sample: Sample,
+    near: Reordered,
+    settings: Settings,
+    random: np.random.Generator,
+    progress: Progress | None,
 ) -> list[_Fitted]:
     """Find all levels, in the way that the methods allow."""
     likely = [each for each in settings.methods if by_likelihood(each)]
@@ -223,7 +227,7 @@ def _fitted(
 
 def _by_likelihood(
     sample: Sample,
-    near: Near,
+    near: Reordered,
     settings: Settings,
     methods: list[Relation],
     random: np.random.Generator,
@@ -231,7 +235,11 @@ def _by_likelihood(
 ) -> list[_Fitted]:
     """Climb by relation factorization; identical points are one node until the end."""
     graph, side = sample.informed().graph, sample.side
-    tied = graph.sites if graph.sites is not None and graph.sites.max() + 1 >= settings.levels[0] else None
+    tied = (
+        graph.duplicates
+        if graph.duplicates is not None and graph.duplicates.max() + 1 >= settings.levels[0]
+        else None
+    )
     if tied is not None:
         sites = int(tied.max()) + 1
         graph = contracted(graph, tied, sites)
@@ -295,7 +303,7 @@ def _climb_published(
 
 
 def _climb_polished(
-    near: Near,
+    near: Reordered,
     side: sp.csr_array | None,
     settings: Settings,
     methods: list[Relation],
@@ -347,7 +355,7 @@ def _finest(
 
 
 def _with_parents(
-    near: Near, memberships: sp.csr_array, groups: list[sp.csr_array], runs: list[_Run]
+    near: Reordered, memberships: sp.csr_array, groups: list[sp.csr_array], runs: list[_Run]
 ) -> list[_Fitted]:
     """Let each level follow from the one below, by what its cluster graph says of parents."""
     levels: list[_Fitted] = []
@@ -368,11 +376,11 @@ def _groups(
     progress: Progress | None,
 ) -> sp.csr_array:
     """Group the clusters that points have these memberships of, within what is wished and known."""
-    least, most = settings.min_children, settings.max_children
+    min_children, max_children = settings.min_children, settings.max_children
     free = grouped_beside_strays(clusters, count, progress)
     if side is not None:
         side = between(side, likeliest(memberships), len(clusters))
-    limits = Limits(least or 0, most or len(clusters), side)
+    limits = Limits(min_children or 0, max_children or len(clusters), side)
     return free if keeps_to(free, limits) else grouped_within(clusters, count, limits, progress)
 
 
@@ -391,13 +399,13 @@ def _lazy_parents(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
     """
     step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
     lazy = ((1.0 - STAY) * step + STAY * group).tocsr()
-    lazy.data[lazy.data < LEAST_PARENT] = 0.0
+    lazy.data[lazy.data < MIN_PARENT] = 0.0
     lazy.eliminate_zeros()
     lazy.sort_indices()
     return rows_to_one(lazy)
 
 
-def _report(near: Near, fitted: _Fitted, side: sp.csr_array | None) -> LevelReport:
+def _report(near: Reordered, fitted: _Fitted, side: sp.csr_array | None) -> LevelReport:
     run, fit = fitted.run, assess(near.graph, fitted.memberships[near.nodes])
     count = fitted.memberships.shape[1]
     gap = fit.gap if run.likely else None
@@ -439,7 +447,7 @@ def _own_levels(
 
 def _notes(graph: Graph, sizes: Sequence[int]) -> tuple[str, ...]:
     notes = []
-    distinct = len(graph) if graph.sites is None else int(graph.sites.max()) + 1
+    distinct = len(graph) if graph.duplicates is None else int(graph.duplicates.max()) + 1
     if distinct < sizes[0]:
         notes.append(
             f"{distinct} distinct points are fewer than the {sizes[0]} clusters of the finest level: "

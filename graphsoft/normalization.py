@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer, number
 from graphsoft.input.sparse_input import sparse_matrix
-from graphsoft.types import Array
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
 
@@ -130,8 +130,8 @@ def normalized_step(matrix: Any) -> sp.csr_array:
 def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 1000) -> Scaled:
     """Repeat `normalized_step` until every row and every column sums to one.
 
-    Not every pattern of zeros allows such factors: in a star, what leads to the centre cannot sum to one for
-    each leaf and for the centre too. Then the steps end with a status that says so. A positive diagonal
+    Not every pattern of zeros allows such factors: in a star, what leads to the center cannot sum to one for
+    each leaf and for the center too. Then the steps end with a status that says so. A positive diagonal
     always allows them.
 
     Parameters

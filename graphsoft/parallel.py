@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graphsoft.types import Array
+from graphsoft.aliases import Array
 
 __all__ = [
     "ELEMENTS_PER_BLOCK",

@@ -1,13 +1,13 @@
-"""Learning from few labels: classes spread from labelled points along walks on a graph or between clusters.
+"""Learning from few labels: classes spread from labeled points along walks on a graph or between clusters.
 
-From every labelled point a walk starts that stops with some chance each time. How often walks from a class
+From every labeled point a walk starts that stops with some chance each time. How often walks from a class
 come to a point, over how often any long walk does, tells how likely the class is there:
-``F = (D - a A)^-1 Y``, with A the adjacency of the walk, D its degrees, ``a = 1 - stop``, and Y the labelled
+``F = (D - a A)^-1 Y``, with A the adjacency of the walk, D its degrees, ``a = 1 - stop``, and Y the labeled
 points: those of one class in one connected component share one in the column of the class. A is the graph,
 its walk of several steps, or the equivalent adjacency of a level, ``A = D S L^-1 S^T D``. There the system is
 one of the level's clusters only,
 
-    F = a S (L - a S^T D S)^-1 S^T Y    (plus D^-1 Y, which none but labelled points see),
+    F = a S (L - a S^T D S)^-1 S^T Y    (plus D^-1 Y, which none but labeled points see),
 
 and that is the same system on the graph of the clusters, which have the labels of their points.
 """
@@ -23,24 +23,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import callback, integer, number
-from graphsoft.input.constraints import LABELS, labelled
+from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
 from graphsoft.result.hierarchy import Hierarchy, Level
-from graphsoft.result.walks import MOST_STEPS, MultistepAdjacency
-from graphsoft.types import Array, Progress
+from graphsoft.result.walks import MAX_STEPS, MultistepAdjacency
 
 __all__ = ["Propagated", "propagate"]
 
-# Mean accuracy over 19 labelled sets, with 1 to 20 labels a class: 0.839, 0.843, 0.846, 0.846, 0.844 for 0.1,
+# Mean accuracy over 19 labeled sets, with 1 to 20 labels a class: 0.839, 0.843, 0.846, 0.846, 0.844 for 0.1,
 # 0.05, 0.02, 0.01, 0.001.
 STOP = 0.02
 # Walks that hardly ever stop have forgotten where they began, and the system is singular but for rounding.
-LEAST_STOP = 1e-4
+MIN_STOP = 1e-4
 # The norm of the residual at which conjugate gradients end, relative to that of the right-hand side; and what
 # products round off, relative to the solution.
 TOLERANCE = 1e-12
@@ -54,11 +54,11 @@ class Propagated:
     Attributes
     ----------
     probabilities : ndarray of shape (n, k)
-        ``p(class | point)``; every row sums to one. Labelled points have their own label for certain.
+        ``p(class | point)``; every row sums to one. Labeled points have their own label for certain.
     classes : ndarray of shape (k,)
         The distinct labels, sorted.
-    labelled : ndarray of int
-        The rows of the labelled points, rising.
+    labeled : ndarray of int
+        The rows of the labeled points, rising.
     iterations : int
         Steps of conjugate gradients.
     residual : float
@@ -68,13 +68,13 @@ class Propagated:
 
     probabilities: Array
     classes: Array
-    labelled: Array
+    labeled: Array
     iterations: int
     residual: float
 
     def __repr__(self) -> str:
         points, classes = self.probabilities.shape
-        return f"Propagated({points} points in {classes} classes, {len(self.labelled)} labelled)"
+        return f"Propagated({points} points in {classes} classes, {len(self.labeled)} labeled)"
 
     @cached_property
     def labels(self) -> Array:
@@ -123,7 +123,7 @@ def propagate(
 
     Notes
     -----
-    Classes count alike, however many labels each has in a connected component. Labelled points keep their
+    Classes count alike, however many labels each has in a connected component. Labeled points keep their
     label. Points that no walk comes to get the frequencies of the classes among the labels; so do points that
     walks come to less often than the precision of the solution tells, as those very many edges away from all
     labels. Points without label whose features are identical get identical probabilities.
@@ -134,12 +134,12 @@ def propagate(
     >>> import networkx as nx
     >>> found = graphsoft.propagate(nx.path_graph(5), {0: "left", 4: "right"})
     >>> found
-    Propagated(5 points in 2 classes, 2 labelled)
+    Propagated(5 points in 2 classes, 2 labeled)
     >>> found.probabilities[:3].round(2).tolist(), found.labels[3].item()
     ([[1.0, 0.0], [0.54, 0.46], [0.5, 0.5]], 'right')
     """
-    steps = integer("steps", steps, 1, MOST_STEPS)
-    stop = number("stop", stop, least=LEAST_STOP, below=1)
+    steps = integer("steps", steps, 1, MAX_STEPS)
+    stop = number("stop", stop, minimum=MIN_STOP, below=1)
     callback("progress", progress)
     graph, among = _graph_and_level(X, level, progress)
     rows, numbered, classes = read_labels(y_partial, graph.nodes)
@@ -185,12 +185,12 @@ class _Solved:
 
 def _by_edges(graph: Graph, starts: sp.csr_array, walks: _Walks) -> _Solved:
     """Solve on the points, where identical ones are one."""
-    if graph.sites is None:
+    if graph.duplicates is None:
         return _solve(graph, starts, walks)
-    sites = int(graph.sites.max()) + 1
-    members = one_cluster_each(graph.sites, sites).T
-    found = _solve(contracted(graph, graph.sites, sites), members @ starts, walks)
-    return replace(found, visits=found.visits[graph.sites])
+    sites = int(graph.duplicates.max()) + 1
+    members = one_cluster_each(graph.duplicates, sites).T
+    found = _solve(contracted(graph, graph.duplicates, sites), members @ starts, walks)
+    return replace(found, visits=found.visits[graph.duplicates])
 
 
 def _by_clusters(level: Level, starts: sp.csr_array, walks: _Walks) -> _Solved:
@@ -295,7 +295,7 @@ def read_labels(y_partial: Any, nodes: Sequence[Any]) -> tuple[Array, Array, Arr
     >>> rows.tolist(), numbered.tolist(), classes.tolist()
     ([0, 2, 3], [1, 0, 1], ['a', 'b'])
     """
-    rows, known = labelled("y_partial", y_partial, nodes)
+    rows, known = labeled("y_partial", y_partial, nodes)
     if not len(rows):
         raise InputError("y_partial", "labels no point", "label at least one")
     remedy = "use only numbers or only strings"

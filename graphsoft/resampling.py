@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.clustering import SEED
+from graphsoft.aliases import Array, Progress
+from graphsoft.clustering import DEFAULT_SEED
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.settings import by_features
 from graphsoft.graph.graph import Graph, marked
@@ -19,7 +20,6 @@ from graphsoft.parallel import map_blocks
 from graphsoft.result.comparison import common_points, overlaps
 from graphsoft.result.hierarchy import Hierarchy, Level
 from graphsoft.result.tables import aligned, figure, levels_shown, shortened
-from graphsoft.types import Array, Progress
 
 __all__ = ["Stability", "stability"]
 
@@ -28,7 +28,7 @@ LOST = 0.5
 # Points in one piece of work.
 ROWS = 1 << 15
 # No edge may vanish, for then the graph would fall into other components.
-LEAST_FACTOR = 1e-9
+MIN_FACTOR = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +97,7 @@ def stability(
 
     In every round each edge's weight is multiplied by a number of its own, drawn from the exponential
     distribution (the Bayesian bootstrap), and the hierarchy is found from scratch, with its own settings. A
-    bootstrap that counts edges would leave out a third of them, and cut graphs of neighbours into pieces.
+    bootstrap that counts edges would leave out a third of them, and cut graphs of neighbors into pieces.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def stability(
         raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returned")
     integer("rounds", rounds, 1)
     callback("progress", progress)
-    random = generator("rng", rng) or np.random.default_rng(SEED)
+    random = generator("rng", rng) or np.random.default_rng(DEFAULT_SEED)
     _refuse_feature_methods(h)
     reverse = _reverse(h.graph)
     shapes = [level.memberships.shape for level in h]
@@ -203,12 +203,12 @@ def _reverse(graph: Graph) -> Array:
 def _weighed_anew(graph: Graph, reverse: Array, random: np.random.Generator) -> Graph:
     """Multiply every edge by an exponential number of mean 1; copies of a point stay copies."""
     edges = graph.adjacency
-    factors = np.maximum(random.exponential(size=edges.nnz), LEAST_FACTOR)
+    factors = np.maximum(random.exponential(size=edges.nnz), MIN_FACTOR)
     later = reverse < np.arange(edges.nnz)
     factors[later] = factors[reverse[later]]
     weights = sp.csr_array((edges.data * factors, edges.indices, edges.indptr), shape=edges.shape)
     weights.has_canonical_format = True
-    return marked(Graph(weights, graph.nodes, graph.notes, graph.sites))
+    return marked(Graph(weights, graph.nodes, graph.notes, graph.duplicates))
 
 
 def _overlaps(level: Level, other: Level) -> sp.csr_array:

@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays
 from graphsoft.graph.graph import Graph, as_graph, subgraph
 from graphsoft.input.checks import generator, integer
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
-from graphsoft.types import Array, Progress
 
 __all__ = ["Candidate", "Suggestion", "ladder", "suggest", "suggest_levels", "within_limits"]
 
 # Edges are left out of a graph that was contracted to so many nodes: rounds then cost the same for any graph.
-MOST_NODES = 1000
+MAX_NODES = 1000
 # Merged one by one are so many nodes, or a third of the points.
-MOST_MERGED = 200
+MAX_MERGED = 200
 # No more clusters are suggested, and a ladder begins with no more unless the top itself is large.
-MOST_CLUSTERS = 100
+MAX_CLUSTERS = 100
 ROUNDS = 8
 # Where no seed is given, so that the same call gives the same answer.
 SEED = 0
@@ -157,7 +157,7 @@ def suggest_levels(
     -----
     For numbers of clusters from 2 to 100, some hundred nodes of a contraction are merged one by one, on the
     graph without a fifth of its edges, eight times. The `score` says where joining becomes much weaker. No
-    more clusters are suggested than make the edges left out likeliest; on neighbour graphs, whose edges
+    more clusters are suggested than make the edges left out likeliest; on neighbor graphs, whose edges
     depend on each other, that is seldom a bound.
 
     A number is named also where there are no clusters; the score of the best is then seldom above 1.5, and
@@ -198,7 +198,7 @@ def suggest(
     if not graph.adjacency.nnz:
         return Suggestion((1,), (), "no two points are joined")
     watched = _watched(graph, progress)
-    merged = min(MOST_MERGED, watched.distinct // 3)
+    merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
         return Suggestion((1,), (), f"{watched.distinct} distinct points are too few to tell clusters")
     random = np.random.default_rng(SEED) if random is None else random
@@ -211,11 +211,15 @@ def suggest(
         rounds.append((merges, _between(merges, left_out)))
         if progress is not None:
             progress("counting clusters", done + 1, ROUNDS)
-    most = min([MOST_CLUSTERS, *(len(each.pairs) for each in (whole, *(merges for merges, _ in rounds)))])
-    falls = np.mean([_falls(merges.similarity, most) for merges, _ in rounds], axis=0)
-    stability = np.mean([_agreement(whole, merges, watched.points, most) for merges, _ in rounds], axis=0)
-    held_out = np.mean([_held_out(merges, left, edge, most) for merges, left in rounds], axis=0)
-    sizes = np.arange(2, most + 1)
+    max_clusters = min(
+        [MAX_CLUSTERS, *(len(each.pairs) for each in (whole, *(merges for merges, _ in rounds)))]
+    )
+    falls = np.mean([_falls(merges.similarity, max_clusters) for merges, _ in rounds], axis=0)
+    stability = np.mean(
+        [_agreement(whole, merges, watched.points, max_clusters) for merges, _ in rounds], axis=0
+    )
+    held_out = np.mean([_held_out(merges, left, edge, max_clusters) for merges, left in rounds], axis=0)
+    sizes = np.arange(2, max_clusters + 1)
     columns = (sizes, falls * sizes**POWER, falls, stability, held_out)
     candidates = tuple(Candidate(*row) for row in zip(*(each.tolist() for each in columns), strict=True))
     return _explained(candidates, watched.distinct, children)
@@ -234,7 +238,7 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
     >>> ladder(2, 2000, {26: 0.1, 25: 0.3, 8: 0.2})
     (100, 25, 8, 2)
     """
-    finest = min(max(MOST_CLUSTERS, round(STEP * top)), points // 5)
+    finest = min(max(MAX_CLUSTERS, round(STEP * top)), points // 5)
     steps = max(1, round(np.log(finest / top) / np.log(STEP))) if finest >= 2 * top else 0
     levels = [finest] if steps else []
     for step in range(1, steps):
@@ -246,7 +250,7 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
 
 
 def within_limits(
-    levels: tuple[int, ...], points: int, least: int | None, most: int | None
+    levels: tuple[int, ...], points: int, min_children: int | None, max_children: int | None
 ) -> tuple[int, ...]:
     """Move levels, from the top down, to have `least` to `most` clusters under each of the next.
 
@@ -258,14 +262,14 @@ def within_limits(
     >>> within_limits((100, 39, 9), 1797, None, 2), within_limits((100, 39, 9), 1797, 5, None)
     ((72, 36, 18, 9), (225, 45, 9))
     """
-    if least is None and most is None:
+    if min_children is None and max_children is None:
         return levels
     finest, kept = max(levels[0], points // 5), [levels[-1]]
     steps = list(levels[-2::-1])
-    while steps or (most is not None and kept[-1] * most <= levels[0]):
-        wanted = steps.pop(0) if steps else kept[-1] * (most or 1)
-        size = max(wanted, (least or 1) * kept[-1])
-        size = min(size, (most or size) * kept[-1])
+    while steps or (max_children is not None and kept[-1] * max_children <= levels[0]):
+        wanted = steps.pop(0) if steps else kept[-1] * (max_children or 1)
+        size = max(wanted, (min_children or 1) * kept[-1])
+        size = min(size, (max_children or size) * kept[-1])
         if not kept[-1] < size <= finest:
             break
         kept.append(size)
@@ -297,11 +301,11 @@ def _watched(graph: Graph, progress: Progress | None = None) -> _Watched:
     weights = submatrix(graph.adjacency, inside)
     begun = Graph(weights / weights.sum(), range(len(inside)))
     group = np.arange(len(inside))
-    if graph.sites is not None:
-        group = np.unique(graph.sites[inside], return_inverse=True)[1]
+    if graph.duplicates is not None:
+        group = np.unique(graph.duplicates[inside], return_inverse=True)[1]
     sites = int(group.max()) + 1
-    if sites > MOST_NODES:
-        group = grouped(contracted(begun, group, sites), MOST_NODES, progress)[group]
+    if sites > MAX_NODES:
+        group = grouped(contracted(begun, group, sites), MAX_NODES, progress)[group]
     nodes = int(group.max()) + 1
     edges = sp.csr_array((np.ones(weights.nnz), weights.indices, weights.indptr), shape=weights.shape)
     counts = _upper(contracted(Graph(edges, range(len(inside))), group, nodes))
@@ -378,16 +382,16 @@ def _merged_one_by_one(weights: Array, edge: float) -> tuple[list[tuple[int, int
     return pairs, np.minimum.accumulate(np.log(similarity))
 
 
-def _falls(similarity: Array, most: int) -> Array:
+def _falls(similarity: Array, max_clusters: int) -> Array:
     """Compute how far the similarity falls from the merge into k clusters to the next, k = 2 to `most`."""
     into = similarity[::-1]  # into 1, 2, 3, ... clusters
-    return np.asarray(into[1:most] - into[: most - 1])
+    return np.asarray(into[1:max_clusters] - into[: max_clusters - 1])
 
 
-def _at(merges: _Merges, most: int) -> tuple[Array, list[tuple[int, int]]]:
+def _at(merges: _Merges, max_clusters: int) -> tuple[Array, list[tuple[int, int]]]:
     """Stop merging at `most` clusters: the number of each node's cluster, and the pairs that merge then."""
     number = np.arange(len(merges.weights))
-    done = len(number) - most
+    done = len(number) - max_clusters
     for one, two in merges.pairs[:done]:
         number[number == two] = one
     heads, number = np.unique(number, return_inverse=True)
@@ -395,9 +399,11 @@ def _at(merges: _Merges, most: int) -> tuple[Array, list[tuple[int, int]]]:
     return number, [(place[one], place[two]) for one, two in merges.pairs[done:]]
 
 
-def _summed(table: Array, rows: Array, columns: Array, most: int) -> Array:
-    place = rows[:, None] * most + columns[None, :]
-    return np.bincount(place.ravel(), table.ravel(), minlength=most * most).reshape(most, most)
+def _summed(table: Array, rows: Array, columns: Array, max_clusters: int) -> Array:
+    place = rows[:, None] * max_clusters + columns[None, :]
+    return np.bincount(place.ravel(), table.ravel(), minlength=max_clusters * max_clusters).reshape(
+        max_clusters, max_clusters
+    )
 
 
 def _merge(table: Array, one: int, two: int) -> None:
@@ -406,18 +412,18 @@ def _merge(table: Array, one: int, two: int) -> None:
     table[two] = 0.0
 
 
-def _agreement(one: _Merges, two: _Merges, points: Array, most: int) -> Array:
+def _agreement(one: _Merges, two: _Merges, points: Array, max_clusters: int) -> Array:
     """Compute the adjusted Rand index of two ways to merge, for k = 2 to `most`."""
     both = (one.group >= 0) & (two.group >= 0)
     table = np.zeros((len(one.weights), len(two.weights)))
     np.add.at(table, (one.group[both], two.group[both]), points[both])
-    (rows, row_pairs), (columns, column_pairs) = _at(one, most), _at(two, most)
-    table = _summed(table, rows, columns, most)
-    found: Array = np.empty(most - 1)
-    for k in range(most, 1, -1):
+    (rows, row_pairs), (columns, column_pairs) = _at(one, max_clusters), _at(two, max_clusters)
+    table = _summed(table, rows, columns, max_clusters)
+    found: Array = np.empty(max_clusters - 1)
+    for k in range(max_clusters, 1, -1):
         found[k - 2] = _adjusted_rand(table)
-        _merge(table, *row_pairs[most - k])
-        _merge(table.T, *column_pairs[most - k])
+        _merge(table, *row_pairs[max_clusters - k])
+        _merge(table.T, *column_pairs[max_clusters - k])
     return found
 
 
@@ -427,31 +433,31 @@ def _adjusted_rand(table: Array) -> float:
 
     together, one, two = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
     chance = one * two / max(pairs(table.sum()), 1.0)
-    most = (one + two) / 2.0
-    return (together - chance) / (most - chance) if most > chance else 1.0
+    max_clusters = (one + two) / 2.0
+    return (together - chance) / (max_clusters - chance) if max_clusters > chance else 1.0
 
 
-def _held_out(merges: _Merges, left_out: Array, edge: float, most: int) -> Array:
+def _held_out(merges: _Merges, left_out: Array, edge: float, max_clusters: int) -> Array:
     """Compute the log-likelihood of edges left out, over that of their ends' degrees, for k = 2 to `most`.
 
     Walks between clusters are as frequent as among the edges kept, and one edge more for each pair of
     clusters, spread as chance would.
     """
-    number, pairs = _at(merges, most)
-    known, left = (_summed(each, number, number, most) for each in (merges.weights, left_out))
-    found, total = np.zeros(most - 1), left.sum()
+    number, pairs = _at(merges, max_clusters)
+    known, left = (_summed(each, number, number, max_clusters) for each in (merges.weights, left_out))
+    found, total = np.zeros(max_clusters - 1), left.sum()
     if not (known.any() and total > 0):
         return found
     known /= known.sum()
-    for k in range(most, 1, -1):
+    for k in range(max_clusters, 1, -1):
         mass, doubt = known.sum(axis=1), k * k * edge
         chance = np.outer(mass, mass)
         seen = (left > 0) & (chance > 0)
         likelier = np.log((known[seen] / chance[seen] + doubt) / (1.0 + doubt))
         found[k - 2] = left[seen] @ likelier / total
         for table in (known, left):
-            _merge(table, *pairs[most - k])
-            _merge(table.T, *pairs[most - k])
+            _merge(table, *pairs[max_clusters - k])
+            _merge(table.T, *pairs[max_clusters - k])
     return found
 
 

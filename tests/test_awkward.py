@@ -73,7 +73,7 @@ FEATURES = {
     "X04 all points identical": (np.ones((60, 3)), VALID),
     "X05 each point ten times": (np.repeat(X, 10, axis=0), VALID),
     "X06 n=0": (X[:0], r"0 samples|0 points"),
-    "X09 fewer points than neighbours": (X[:6], VALID),
+    "X09 fewer points than neighbors": (X[:6], VALID),
     "X10 d=0": (X[:, :0], r"^X: got 0 features"),
     "X11 one dimension": (X[:, 0], r"^X: has 1 dimension, shape \(60,\)"),
     "X12 three dimensions": (X[:, :, None], r"^X: has 3 dimensions"),

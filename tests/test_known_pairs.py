@@ -55,8 +55,8 @@ def test_groups_keep_to_their_limits(drawn):
     sizes = np.asarray(found.sum(axis=0))
     assert found.shape == (len(W), count)
     assert (found.sum(axis=1) == 1).all()
-    assert sizes.min() >= max(limits.least, 1)
-    assert sizes.max() <= limits.most
+    assert sizes.min() >= max(limits.min_children, 1)
+    assert sizes.max() <= limits.max_children
 
 
 @given(graphs(2), st.data())
@@ -368,9 +368,9 @@ def test_identical_points_may_be_told_apart(polish):
     for i in untold:
         assert (S[i] == S[i + 1]).all()
     graph = Sample(h.graph, None, side_information(range(60), cannot_link=apart)).informed().graph
-    assert graph.sites[0] != graph.sites[1]
-    assert graph.sites[2] == graph.sites[3]
-    assert sorted(set(graph.sites.tolist())) == list(range(31))
+    assert graph.duplicates[0] != graph.duplicates[1]
+    assert graph.duplicates[2] == graph.duplicates[3]
+    assert sorted(set(graph.duplicates.tolist())) == list(range(31))
     assert not graph.adjacency[[0]].toarray()[0, 1]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine.sweeps import UNEXPLAINED
 from graphsoft.errors import InputError
-from graphsoft.levels import LEAST_PARENT, STAY, _lazy_parents
+from graphsoft.levels import MIN_PARENT, STAY, _lazy_parents
 from graphsoft.methods import Relation
 from graphsoft.tree import Tree
 from naive import engine as naive
@@ -175,7 +175,7 @@ def test_node_order_does_not_matter(polish):
 
 
 @both
-@given(weight_matrices(least=4), st.sampled_from([-400, -31, -1, 7, 400]))
+@given(weight_matrices(min_size=4), st.sampled_from([-400, -31, -1, 7, 400]))
 @settings(max_examples=30)
 def test_powers_of_two_change_no_bits_but_those_of_the_weights(polish, W, exponent):
     h, scaled = (
@@ -274,7 +274,7 @@ def test_levels_may_be_one_integer(levels):
 )
 def test_bad_arguments_are_named_before_any_work(options, words):
     steps = []
-    graph = nx.from_numpy_array(cloud_graph(80, centres=5))
+    graph = nx.from_numpy_array(cloud_graph(80, centers=5))
     for data in (cloud(), cloud().tolist(), graph, graphsoft.as_graph(graph)):
         arguments = {"levels": [9, 3], "progress": lambda *step: steps.append(step)} | options
         with pytest.raises(InputError, match=words) as caught:
@@ -344,7 +344,7 @@ def test_the_report_tells_what_was_done(polish):
     W = h.graph.adjacency.toarray().astype(np.float32).astype(float)  # as the engine keeps weights
     assert (report.nodes, report.edges) == (110, np.count_nonzero(np.triu(W)))
     assert report.components == h.graph.components.max() + 1
-    assert any("10 nearest neighbours" in note for note in report.notes)
+    assert any("10 nearest neighbors" in note for note in report.notes)
     assert set(report.seconds) == {"graph", "levels"}
     assert all(seconds >= 0 for seconds in report.seconds.values())
     assert len(report.levels) == 3
@@ -393,14 +393,14 @@ def test_the_tree_and_its_json(tmp_path):
 # The walk
 
 
-@given(st.data(), weight_matrices(least=1, most=8))
+@given(st.data(), weight_matrices(min_size=1, max_size=8))
 def test_parents_are_where_a_lazy_walk_leads(data, W):
     m = data.draw(st.integers(1, 4))
     group = data.draw(st.lists(st.integers(0, m - 1), min_size=len(W), max_size=len(W)))
     group = naive.indicator(np.array(group), m)
     graph = graph_of(W)
     found = _lazy_parents(graph, sp.csr_array(group)).toarray()
-    expected = naive.lazy_parents(graph.adjacency.toarray(), group, STAY, LEAST_PARENT)
+    expected = naive.lazy_parents(graph.adjacency.toarray(), group, STAY, MIN_PARENT)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
@@ -428,7 +428,7 @@ def test_every_level_stands_for_a_graph_of_the_same_degrees(polish):
         np.testing.assert_allclose(equivalent.sum(axis=1), h.graph.degrees, rtol=1e-12)
 
 
-@given(st.data(), weight_matrices(least=2, most=8))
+@given(st.data(), weight_matrices(min_size=2, max_size=8))
 def test_a_cluster_graph_keeps_the_weight(data, W):
     S = data.draw(memberships(len(W), data.draw(st.integers(1, 4))))
     clusters = naive.cluster_graph(naive.factor(W, S), W.sum(axis=1))

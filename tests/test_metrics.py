@@ -32,9 +32,9 @@ pairs_of_labels = st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 3)), min
 
 
 @st.composite
-def soft_pairs(draw, most=4, clusters=2):
+def soft_pairs(draw, max_size=4, clusters=2):
     """Memberships of the same points in classes and in clusters."""
-    n = draw(st.integers(1, most))
+    n = draw(st.integers(1, max_size))
     return tuple(draw(memberships(n, draw(st.integers(1, clusters)))) for _ in range(2))
 
 
@@ -144,7 +144,7 @@ def test_soft_counts_are_expected_ones(drawn):
         assert metrics.adjusted_rand(T, S) == pytest.approx(expected, abs=1e-9)
 
 
-@given(soft_pairs(most=12, clusters=4))
+@given(soft_pairs(max_size=12, clusters=4))
 def test_soft_scores_follow_from_the_table(drawn):
     T, S = drawn
     table = T.T @ S

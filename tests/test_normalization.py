@@ -19,9 +19,9 @@ from shared.strategies import extreme, small, weight_matrices
 
 
 @st.composite
-def signed(draw, most=10):
+def signed(draw, max_size=10):
     """Symmetric matrices with entries of either sign, and a diagonal of any kind."""
-    W = draw(weight_matrices(1, most, small))
+    W = draw(weight_matrices(1, max_size, small))
     signs = draw(st.lists(st.sampled_from([-1.0, 1.0, 1.0]), min_size=W.size, max_size=W.size))
     upper = np.triu(W * np.reshape(signs, W.shape))
     return upper + np.triu(upper, 1).T
@@ -30,8 +30,8 @@ def signed(draw, most=10):
 def of_zero_sums(E):
     """The nearest symmetric matrix whose rows sum to zero."""
     n = len(E)
-    centre = np.eye(n) - 1 / n
-    return centre @ (E + E.T) @ centre
+    center = np.eye(n) - 1 / n
+    return center @ (E + E.T) @ center
 
 
 @given(weight_matrices(weights=small))

@@ -34,13 +34,13 @@ def labels_of(draw, n):
 
 
 @st.composite
-def labelled_graphs(draw, weights=plain):
+def labeled_graphs(draw, weights=plain):
     W = draw(weight_matrices(weights=weights))
     return W, draw(labels_of(len(W)))
 
 
 @st.composite
-def labelled_levels(draw):
+def labeled_levels(draw):
     """Weights without isolated points, memberships, and labels."""
     W, S = draw(factored_graphs(weights=plain))
     assume((W.sum(axis=1) > 0).all())
@@ -58,21 +58,21 @@ def same(found, wanted):
     np.testing.assert_allclose(found.probabilities, wanted, rtol=0, atol=1e-6)
 
 
-@given(labelled_graphs(), stops)
+@given(labeled_graphs(), stops)
 def test_the_two_slow_copies_agree(case, stop):
     W, y = case
     Y = slow.starts(W, y)
     np.testing.assert_allclose(slow.visits_step_by_step(W, Y, stop), slow.visits(W, Y, stop), rtol=1e-8)
 
 
-@given(labelled_graphs(), stops, st.integers(1, 6))
+@given(labeled_graphs(), stops, st.integers(1, 6))
 def test_on_a_graph_it_is_the_dense_solution(case, stop, steps):
     W, y = case
     found = graphsoft.propagate(graph_of(W), y, stop=stop, steps=steps)
     same(found, slow.probabilities(W, y, stop, naive.walk(W, steps)))
 
 
-@given(labelled_levels(), stops, st.integers(1, 6))
+@given(labeled_levels(), stops, st.integers(1, 6))
 def test_on_a_level_it_is_the_dense_solution_with_its_equivalent_adjacency(case, stop, steps):
     W, S, y = case
     dense, h = naive.equivalent(naive.factor(W, S)), with_level(W, S)
@@ -91,19 +91,19 @@ def test_where_a_level_is_exact_both_are_the_same(seed, stop):
     same(graphsoft.propagate(h, y, level=0, stop=stop), graphsoft.propagate(h, y, stop=stop).probabilities)
 
 
-@given(labelled_graphs(), stops, st.integers(1, 300))
+@given(labeled_graphs(), stops, st.integers(1, 300))
 def test_probabilities_sum_to_one_and_labels_are_kept(case, stop, steps):
     W, y = case
     found = graphsoft.propagate(graph_of(W), y, stop=stop, steps=steps)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-12)
     assert found.probabilities.min() >= 0
-    np.testing.assert_array_equal(found.labelled, np.flatnonzero(y != -1))
-    np.testing.assert_array_equal(found.labels[found.labelled], y[y != -1])
-    for array in (found.probabilities, found.classes, found.labelled, found.labels):
+    np.testing.assert_array_equal(found.labeled, np.flatnonzero(y != -1))
+    np.testing.assert_array_equal(found.labels[found.labeled], y[y != -1])
+    for array in (found.probabilities, found.classes, found.labeled, found.labels):
         assert not array.flags.writeable
 
 
-@given(labelled_levels(), st.randoms(use_true_random=False))
+@given(labeled_levels(), st.randoms(use_true_random=False))
 def test_the_order_of_points_does_not_matter(case, random):
     W, S, y = case
     order = np.array(random.sample(range(len(W)), len(W)))
@@ -114,7 +114,7 @@ def test_the_order_of_points_does_not_matter(case, random):
         np.testing.assert_allclose(again.probabilities, found.probabilities[order], atol=1e-6)
 
 
-@given(labelled_graphs())
+@given(labeled_graphs())
 def test_the_names_of_classes_do_not_matter(case):
     W, y = case
     found = graphsoft.propagate(graph_of(W), y)
@@ -129,7 +129,7 @@ def test_where_no_walk_comes_classes_are_as_frequent_as_among_the_labels():
     found = graphsoft.propagate(graph, {0: 7, 1: 7, 2: 3, 7: 7})
     assert found.classes.tolist() == [3, 7]
     np.testing.assert_allclose(found.probabilities[[4, 5, 6, 8]], [[0.25, 0.75]] * 4)
-    assert found.probabilities[7].tolist() == [0, 1]  # labelled, and alone
+    assert found.probabilities[7].tolist() == [0, 1]  # labeled, and alone
     np.testing.assert_allclose(found.probabilities[3], [0.5, 0.5], atol=1e-9)  # classes count alike
     none = graphsoft.propagate(nx.empty_graph(3), {0: "a"})
     assert none.labels.tolist() == ["a"] * 3
@@ -166,7 +166,7 @@ def test_far_from_all_labels_nothing_is_made_up():
     np.testing.assert_allclose(P[n // 2], 0.5, atol=1e-6)
 
 
-def test_one_class_all_labelled_one_point():
+def test_one_class_all_labeled_one_point():
     assert graphsoft.propagate(nx.path_graph(4), {2: "only"}).probabilities.tolist() == [[1.0]] * 4
     found = graphsoft.propagate(nx.path_graph(3), [2, 1, 2])
     assert found.probabilities.tolist() == [[0, 1], [1, 0], [0, 1]]

@@ -64,10 +64,10 @@ def test_iris():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "least"),
+    ("pattern", "min_size"),
     [("rings", 1), ("bowl", 1), ("lines", 1), ("four_squares", 0.99), ("two_gaussians", 0.96)],
 )
-def test_patterns(pattern, least):
+def test_patterns(pattern, min_size):
     X, y = bundled(f"patterns/{pattern}.csv")
     accuracy, _ = scores((X, y), [20, len(set(y))])
-    assert accuracy >= least
+    assert accuracy >= min_size

@@ -27,7 +27,7 @@ def merges_of(W, points=None):
     return counting._Merges(np.arange(len(W)) if points is None else points, W, pairs, similarity)
 
 
-@given(weight_matrices(least=2, most=9, weights=small))
+@given(weight_matrices(min_size=2, max_size=9, weights=small))
 def test_every_merge_is_of_the_most_similar_pair(W):
     found = merges_of(W)
     rows = naive.replayed(W, found.pairs, EDGE)
@@ -37,7 +37,7 @@ def test_every_merge_is_of_the_most_similar_pair(W):
     np.testing.assert_allclose(found.similarity, logs, rtol=1e-7, atol=1e-7)
 
 
-@given(weight_matrices(least=3, most=8, weights=small))
+@given(weight_matrices(min_size=3, max_size=8, weights=small))
 def test_falls_are_from_the_merge_into_k_to_the_next(W):
     similarity = merges_of(W).similarity
     falls = counting._falls(similarity, len(W) - 1)
@@ -92,8 +92,8 @@ def test_edges_are_left_out_and_nothing_is_lost():
 
 
 def test_contracted_graphs_lose_parts_of_their_weights(monkeypatch):
-    monkeypatch.setattr(counting, "MOST_NODES", 60)
-    graph = graphsoft.knn_graph(cloud(400, centres=8))
+    monkeypatch.setattr(counting, "MAX_NODES", 60)
+    graph = graphsoft.knn_graph(cloud(400, centers=8))
     watched = counting._watched(graph)
     assert watched.points.sum() == 400
     assert watched.upper.shape == (60, 60)
@@ -120,7 +120,7 @@ def test_a_ladder_falls_to_its_top(top, points, scores):
 CLEAR = {
     "cliques": (lambda: graph_of(ring_of_cliques(9, 8)), 9),
     "components": (lambda: graphsoft.as_graph(nx.disjoint_union_all([nx.complete_graph(12)] * 6)), 6),
-    "clouds": (lambda: graphsoft.knn_graph(cloud(600, centres=4, seed=3, d=8)), 4),
+    "clouds": (lambda: graphsoft.knn_graph(cloud(600, centers=4, seed=3, d=8)), 4),
     "blocks": (lambda: graphsoft.as_graph(graphsoft.patterns.block_graph(1, blocks=7, size=30)), 7),
     "rings": (lambda: graphsoft.knn_graph(graphsoft.patterns.make_pattern("rings", 0)[0]), 3),
 }
@@ -159,7 +159,7 @@ def test_the_same_bits_twice_and_for_any_scale_and_threads(monkeypatch):
 
 
 def test_the_order_of_the_points_does_not_matter_much():
-    X = cloud(600, centres=6, seed=3, d=6)
+    X = cloud(600, centers=6, seed=3, d=6)
     order = np.random.default_rng(0).permutation(len(X))
     assert suggest_levels(X).clusters == suggest_levels(X[order]).clusters == 6
 
@@ -191,7 +191,7 @@ def test_odd_graphs_get_levels_that_work(name):
         assert not found.candidates
 
 
-@given(weight_matrices(least=1, most=24))
+@given(weight_matrices(min_size=1, max_size=24))
 @settings(max_examples=40)
 def test_any_graph_gets_levels_that_work(W):
     graph = graph_of(W)
@@ -204,7 +204,7 @@ def test_any_graph_gets_levels_that_work(W):
 
 
 def test_a_hierarchy_chooses_its_levels_and_says_why():
-    X = cloud(400, centres=4, seed=3, d=6)
+    X = cloud(400, centers=4, seed=3, d=6)
     found = suggest_levels(X)
     h = graphsoft.hierarchy(X, levels="auto")
     assert h.settings.levels == found.levels
@@ -250,7 +250,7 @@ def test_what_cannot_be_is_refused():
     for argument, wrong in (
         ("penalty", 1.0),
         ("penalty", -0.1),
-        ("most", 0),
+        ("max_clusters", 0),
         ("max_sweeps", 0),
         ("tolerance", 2),
     ):
@@ -294,7 +294,7 @@ def test_a_sweep_is_the_step_of_the_regularized_objective(W, m, part):
     np.testing.assert_allclose(state.shares.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize(("most", "converged"), [(1000, True), (3, False)])
+@pytest.mark.parametrize(("max_clusters", "converged"), [(1000, True), (3, False)])
 def test_the_trace_ends_with_the_objective_of_what_is_returned(most, converged):
     W = ring_of_cliques(3, 5)
     state = state_of(W, 5, 0.05)
@@ -309,13 +309,13 @@ def test_the_trace_ends_with_the_objective_of_what_is_returned(most, converged):
 
 @given(weight_matrices(1, 12), st.sampled_from([0.0, 0.03, 0.2, 0.6]), st.integers(1, 12))
 @settings(max_examples=60)
-def test_the_objective_falls_and_survivors_are_worth_their_price(W, penalty, most):
+def test_the_objective_falls_and_survivors_are_worth_their_price(W, penalty, max_clusters):
     graph = graph_of(W)
-    found = cluster_surviving(graph, penalty, most=most)
+    found = cluster_surviving(graph, penalty, max_clusters=max_clusters)
     assert (np.diff(found.trace) <= 1e-9).all()
     np.testing.assert_allclose(found.memberships.sum(axis=1), 1.0)
     clusters = found.memberships.shape[1]
-    assert clusters <= most
+    assert clusters <= max_clusters
     if clusters > 1:
         mass = found.memberships.T @ graph.degrees / graph.degrees.sum()
         assert mass.min() > penalty - 1e-3  # small shares are dropped at the end
@@ -334,7 +334,7 @@ def test_the_shares_of_the_dead_go_to_the_others(W, m, penalty):
     assert (state.shares >= kept).all()
     share, degrees = before[:, int(np.argmin(mass))], state.graph.degrees
     walks = np.array([sum(degrees[i] * share[i] * kept[i, q] for i in range(len(W))) for q in range(m - 1)])
-    heirs = (1 - paying.SEED) * walks / walks.sum() + paying.SEED / (m - 1)
+    heirs = (1 - paying.ENTRY_SHARE) * walks / walks.sum() + paying.ENTRY_SHARE / (m - 1)
     np.testing.assert_allclose(state.shares, kept + np.outer(share, heirs))
     np.testing.assert_allclose(state.shares.sum(axis=1), 1.0)
 

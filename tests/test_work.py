@@ -15,8 +15,8 @@ LEVELS = [50, 10]
 
 def points(count):
     rng = np.random.default_rng(0)
-    centres = 4 * rng.normal(size=(50, 6))
-    return centres[rng.integers(50, size=count)] + rng.normal(size=(count, 6))
+    centers = 4 * rng.normal(size=(50, 6))
+    return centers[rng.integers(50, size=count)] + rng.normal(size=(count, 6))
 
 
 @pytest.fixture(scope="module")

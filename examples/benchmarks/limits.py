@@ -6,11 +6,11 @@ First the machine, on all threads that graphsoft would use: bytes read, and copi
 larger than any cache; 64-byte lines fetched from random places, in arrays of several sizes; fused
 multiply-adds from registers; logarithms and divisions.
 
-Then the engine, on a neighbour graph of a million nodes. For every loop it is counted what it cannot do
-without: the bytes of its arrays, each read or written once; the records of neighbours that it must fetch, one
+Then the engine, on a neighbor graph of a million nodes. For every loop it is counted what it cannot do
+without: the bytes of its arrays, each read or written once; the records of neighbors that it must fetch, one
 for every stored entry; the arithmetic of the formula. Each of the three, at the machine's best rate, takes a
 least time, and the longest of these is the limit that binds. What is printed is that time over the one that
-was measured. Fetching is limited by where the neighbours are, so its least time is that of a loop which goes
+was measured. Fetching is limited by where the neighbors are, so its least time is that of a loop which goes
 over the same graph and does nothing but fetch.
 
 A loop cannot beat its limit, and one that reaches 60 % has little left to gain. Coarsening has many steps,
@@ -231,7 +231,7 @@ def held_bytes(matrix):
 
 
 def needs_of_gains(graph, memberships, found):
-    """Count for the wide sweep: gains of all clusters that neighbours hold, and the likelihood."""
+    """Count for the wide sweep: gains of all clusters that neighbors hold, and the likelihood."""
     everybody = np.ones(len(graph), dtype=bool)
     return needs_of_rows(graph, memberships, everybody, held_bytes(found))
 
@@ -283,7 +283,7 @@ def needs_of_dense_sweep(graph, shares):
 
 
 def needs_of_partners(graph):
-    """Count for the best partner of every node: whose group a neighbour is in, and how heavy that is."""
+    """Count for the best partner of every node: whose group a neighbor is in, and how heavy that is."""
     adjacency, nodes = graph.adjacency, graph.adjacency.indices.itemsize
     read = held_bytes(adjacency) + graph.degrees.nbytes + nodes * len(graph)
     written = (nodes + graph.degrees.itemsize) * len(graph)
@@ -292,7 +292,7 @@ def needs_of_partners(graph):
 
 
 def needs_of_contraction(graph, group, smaller):
-    """Count for the sums between groups: the group of a neighbour, and where its sum stands."""
+    """Count for the sums between groups: the group of a neighbor, and where its sum stands."""
     adjacency, nodes = graph.adjacency, np.dtype(np.int64).itemsize
     read = held_bytes(adjacency) + 2 * nodes * len(graph)
     places = group[adjacency.indices].astype(adjacency.indices.dtype)
@@ -354,13 +354,13 @@ def measure_engine(W):
     near = in_clumps(graph)
     memberships, rows = found[near.nodes], []
 
-    narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.LEAST, lambda: None)
+    narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.MIN_SHARE, lambda: None)
     rows.append(measured("narrow sweep", needs_of_sweep(near.graph, memberships), narrow))
     model, everyone = sweeps.Model.of(near.graph, memberships), np.arange(len(graph))
     wide = partial(sweeps.gains_of, model, everyone)
     gain = wide()
     rows.append(measured("wide sweep: gains", needs_of_gains(near.graph, memberships, gain), wide))
-    step = partial(sweeps.reweighted, memberships, gain, relation.LEAST)
+    step = partial(sweeps.reweighted, memberships, gain, relation.MIN_SHARE)
     rows.append(measured("wide sweep: new shares", needs_of_reweighting(memberships, gain, step()), step))
     shares = 0.9 * memberships.toarray() + 0.1 / CLUSTERS
     dense = partial(relation._dense_sweep, near.graph, shares, np.empty_like(shares))

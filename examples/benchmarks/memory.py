@@ -31,14 +31,14 @@ CLUSTERS, DEPTH = 100, 12  # clusters, and the dimensions within each
 def write(path: Path, points: int, features: int) -> np.ndarray:
     """Write points of clusters on planes of few dimensions, block by block; return their clusters."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(CLUSTERS, features)).astype(np.float32)
+    centers = rng.normal(size=(CLUSTERS, features)).astype(np.float32)
     planes = rng.normal(size=(CLUSTERS, DEPTH, features)).astype(np.float32) / np.sqrt(DEPTH)
     truth = rng.integers(CLUSTERS, size=points)
     with path.open("wb") as file:
         for start in range(0, points, 2000):
             part = truth[start : start + 2000]
             inner = rng.normal(size=(len(part), DEPTH)).astype(np.float32)
-            rows = centres[part]
+            rows = centers[part]
             for cluster in np.unique(part):
                 rows[part == cluster] += inner[part == cluster] @ planes[cluster]
             rows += 0.1 * rng.normal(size=rows.shape).astype(np.float32)

@@ -4,7 +4,7 @@
 
 ``blocks`` has 15 edges for each node, 1.5 million for 100,000 nodes: four of five join nodes of one of k
 equal groups, the others any two nodes. It is hard on memory, for merging its nodes merges next to no edges.
-``points`` joins each of the points around k centres to its 20 nearest.
+``points`` joins each of the points around k centers to its 20 nearest.
 
 Each method runs in a process of its own, which first clusters a small graph, so that all is imported and
 compiled, and then loads the large one. Memory is what it comes to hold at most from then on, beyond what it
@@ -20,7 +20,7 @@ from pathlib import Path
 
 EDGES_PER_NODE = 15
 WITHIN = 0.8
-NEIGHBOURS = 20
+NEIGHBORS = 20
 LIMIT = 10.0
 STATUS = Path("/proc/self/status")
 
@@ -42,14 +42,14 @@ def planted_blocks(nodes, k, rng):
 
 
 def planted_points(nodes, k, rng):
-    """Draw points around k centres in eight dimensions, each joined to its nearest, and the groups."""
+    """Draw points around k centers in eight dimensions, each joined to its nearest, and the groups."""
     import numpy as np
 
     from graphsoft.graph.graph import knn_graph
 
     group = np.arange(nodes) % k
     points = 3.0 * rng.normal(size=(k, 8))[group] + rng.normal(size=(nodes, 8))
-    return knn_graph(points, NEIGHBOURS, rng=0), group
+    return knn_graph(points, NEIGHBORS, rng=0), group
 
 
 def make_graph(kind, nodes, k, file):
@@ -79,14 +79,16 @@ def run(name, k, file):
     import scipy.sparse as sp
 
     from graphsoft import metrics
-    from graphsoft.clustering import SEED, find
+    from graphsoft.clustering import DEFAULT_SEED, find
     from graphsoft.graph.graph import Graph
     from graphsoft.methods import METHODS, Sample
 
     def clustered(data, indices, indptr, count):
         W = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
         W.has_canonical_format = True
-        return find(Sample(Graph(W, range(W.shape[0]))), count, METHODS[name], np.random.default_rng(SEED))
+        return find(
+            Sample(Graph(W, range(W.shape[0]))), count, METHODS[name], np.random.default_rng(DEFAULT_SEED)
+        )
 
     make_graph("blocks", 3000, 3, small := file.with_name(f"{name}.npz"))
     with np.load(small, allow_pickle=False) as warm:

@@ -1,4 +1,4 @@
-"""Time the search for nearest neighbours beside pynndescent and scikit-learn, and tell how many it finds.
+"""Time the search for nearest neighbors beside pynndescent and scikit-learn, and tell how many it finds.
 
     python examples/benchmarks/neighbors.py [--quick] [--sizes 10000] [--dims 2,16] [--data DIR]
 
@@ -7,18 +7,18 @@ embeddings of real things do. ``noise``: normal numbers, where every dimension c
 dimensions only a search of all pairs gets far with those. ``--data`` adds the dense sets of a folder of
 ``.npz`` files with ``X`` in them, of 3000 rows and more.
 
-The tools find 10 neighbours of every point:
+The tools find 10 neighbors of every point:
 
-- ``search``: what :func:`graphsoft.graph.graph.knn_graph` calls for neighbours;
+- ``search``: what :func:`graphsoft.graph.graph.knn_graph` calls for neighbors;
 - ``graph``: all of ``knn_graph``, with checks, identical rows, weights and symmetry;
-- ``pynndescent``: its own defaults, asked for 11, for a point is one of its own neighbours there;
-- ``to 0.95``: pynndescent asked for more neighbours, as many as it takes to a recall of 0.95;
+- ``pynndescent``: its own defaults, asked for 11, for a point is one of its own neighbors there;
+- ``to 0.95``: pynndescent asked for more neighbors, as many as it takes to a recall of 0.95;
 - ``sklearn``: ``NearestNeighbors`` with its defaults, up to 100,000 points.
 
 Each run is a process of its own, which first searches a small part of the points, so that all is imported and
 compiled; then the best of a few runs counts, by the clock and, for machines that others use too, by the
 processor's time of all threads. Recall is that of 1000 points, against all distances in float64;
-equally distant neighbours are as good as each other. Machines are noisy: compare the figures of one run only.
+equally distant neighbors are as good as each other. Machines are noisy: compare the figures of one run only.
 
 ``--quick`` takes 10,000 points of clouds only, in 2 and 64 dimensions. Otherwise the most of the time goes
 where it is not counted, into pynndescent's compiling itself in every process. The largest, a million points
@@ -41,7 +41,7 @@ NEIGHBORS = 10
 SAMPLE = 1000
 WANTED = 0.95
 TOOLS = ["search", "graph", "pynndescent", "to 0.95", "sklearn"]
-COLOURS = {
+COLORS = {
     "search": "#336699",
     "graph": "#88aacc",
     "pynndescent": "#cc7722",
@@ -69,7 +69,7 @@ def make_points(kind, count, dimensions):
 
 
 def exact_reach(points, rows):
-    """Compute how far the last true neighbour of each of `rows` is, squared."""
+    """Compute how far the last true neighbor of each of `rows` is, squared."""
     asking = points[rows].astype(np.float64)
     lengths = np.square(asking).sum(axis=1)
     best = np.full((len(rows), 0), np.inf)
@@ -84,7 +84,7 @@ def exact_reach(points, rows):
 
 
 def recall(points, rows, reach, found):
-    """Compute which part of what was found for `rows` is no farther than the last true neighbour."""
+    """Compute which part of what was found for `rows` is no farther than the last true neighbor."""
     right = 0
     for row, limit, listed in zip(rows, reach, found, strict=True):
         others = np.unique(listed[(listed >= 0) & (listed != row)])
@@ -224,8 +224,8 @@ def draw(rows, tools, output):
                 found = rows[key].get(tool)
                 if isinstance(found, dict):
                     poor = found["recall"] is not None and found["recall"] < WANTED
-                    face = "white" if poor else COLOURS[tool]
-                    axis.scatter(found["seconds"], place, s=55, color=face, edgecolor=COLOURS[tool], zorder=2)
+                    face = "white" if poor else COLORS[tool]
+                    axis.scatter(found["seconds"], place, s=55, color=face, edgecolor=COLORS[tool], zorder=2)
         axis.set_yticks(
             range(len(keys)), [f"{n:,} x {d}" if kind != "sets" else name for _, n, d, name in keys]
         )
@@ -234,7 +234,7 @@ def draw(rows, tools, output):
         axis.set_title(kind)
         axis.set_xlabel("seconds, log scale")
         axis.spines[["top", "right"]].set_visible(False)
-    marks = [plt.Line2D([], [], marker="o", linestyle="", color=COLOURS[tool], label=tool) for tool in tools]
+    marks = [plt.Line2D([], [], marker="o", linestyle="", color=COLORS[tool], label=tool) for tool in tools]
     hollow = {"markerfacecolor": "white", "color": "black", "label": f"recall below {WANTED}"}
     marks.append(plt.Line2D([], [], marker="o", linestyle="", **hollow))
     figure.legend(handles=marks, loc="lower center", ncols=len(marks), frameon=False)

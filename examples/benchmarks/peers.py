@@ -130,11 +130,11 @@ def spectral_features(graph: Graph, k: int) -> NDArray[np.float64]:
     n = adjacency.shape[0]
     degrees = adjacency.sum(axis=1)
     scale = sp.diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
-    normalised = scale @ adjacency @ scale
+    normalized = scale @ adjacency @ scale
     if n <= 1500:  # the dense solver is exact and quick, and never fails on repeated eigenvalues
-        return np.linalg.eigh(normalised.toarray())[1][:, -k:]
+        return np.linalg.eigh(normalized.toarray())[1][:, -k:]
     # The shift asks for the largest of the eigenvalues, not for the ones of largest modulus.
-    shifted = normalised + sp.eye_array(n)
+    shifted = normalized + sp.eye_array(n)
     return eigsh(shifted, k=k, which="LA", v0=np.ones(n))[1]
 
 

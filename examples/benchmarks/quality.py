@@ -1,4 +1,4 @@
-"""Compare graphsoft with its peers on a directory of labelled sets, every graph method on the same graph.
+"""Compare graphsoft with its peers on a directory of labeled sets, every graph method on the same graph.
 
     python examples/benchmarks/quality.py --data DIR [--sets a,b] [--no-peers | --methods] [--out table.md]
 
@@ -35,7 +35,7 @@ BEHIND = 0.05  # more than this below the best peer is called a loss
 
 
 @dataclass(frozen=True)
-class LabelledSet:
+class LabeledSet:
     """One file: features (array or sparse matrix) or an adjacency, and the class of every point."""
 
     name: str
@@ -73,7 +73,7 @@ TARGETS = (
 FAILED = Score(np.nan, np.nan, np.nan, np.nan)
 
 # Scores whatever graphsoft is compared with, by name.
-Rivals = Callable[[LabelledSet, Any, int], dict[str, Score]]
+Rivals = Callable[[LabeledSet, Any, int], dict[str, Score]]
 
 
 def ladder(n: int, k: int) -> list[int]:
@@ -91,7 +91,7 @@ def ladder(n: int, k: int) -> list[int]:
     return sizes
 
 
-def read_sets(directory: Path, wanted: Sequence[str]) -> Iterator[LabelledSet]:
+def read_sets(directory: Path, wanted: Sequence[str]) -> Iterator[LabeledSet]:
     """Read the files of a directory by name, or only the wanted ones."""
     paths = [directory / f"{name}.npz" for name in wanted] or sorted(directory.glob("*.npz"))
     for path in paths:
@@ -103,12 +103,10 @@ def read_sets(directory: Path, wanted: Sequence[str]) -> Iterator[LabelledSet]:
                 buffers = file["data"], file["indices"], file["indptr"]
                 matrix = sp.csr_array(buffers, shape=tuple(file["shape"]))
             is_graph = path.stem.startswith("graph_")
-            yield LabelledSet(
-                path.stem, None if is_graph else matrix, matrix if is_graph else None, file["y"]
-            )
+            yield LabeledSet(path.stem, None if is_graph else matrix, matrix if is_graph else None, file["y"])
 
 
-def build_graph(item: LabelledSet) -> tuple[Any, float]:
+def build_graph(item: LabeledSet) -> tuple[Any, float]:
     """Return what `graphsoft.hierarchy` takes for a graph, and the seconds it took to build."""
     if item.features is None:
         return item.adjacency, 0.0
@@ -137,7 +135,7 @@ def run_ours(graph: Any, classes: NDArray[Any], levels: Sequence[int]) -> Score:
     return score(classes, hierarchy[-1].labels, time.perf_counter() - start)
 
 
-def run_peers(item: LabelledSet, graph: Any, k: int) -> dict[str, Score]:
+def run_peers(item: LabeledSet, graph: Any, k: int) -> dict[str, Score]:
     """Score every peer on the same graph."""
     import peers  # only here: they need the `bench` extra
 
@@ -155,7 +153,7 @@ def run_peers(item: LabelledSet, graph: Any, k: int) -> dict[str, Score]:
     return scores
 
 
-def run_methods(item: LabelledSet, graph: Any, k: int) -> dict[str, Score]:
+def run_methods(item: LabeledSet, graph: Any, k: int) -> dict[str, Score]:
     """Score every method of graphsoft by itself, without a hierarchy."""
     scores = {}
     checked = graphsoft.as_graph(graph, affinity="precomputed") if sp.issparse(graph) else graph
@@ -181,7 +179,7 @@ def warm_up(rivals: Rivals | None) -> None:
     graph = graphsoft.knn_graph(points, NEIGHBORS)
     graphsoft.hierarchy(graph, [10, 3])
     if rivals is not None:
-        rivals(LabelledSet("warm-up", np.abs(points), None, np.arange(60) % 3), graph, 3)
+        rivals(LabeledSet("warm-up", np.abs(points), None, np.arange(60) % 3), graph, 3)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -246,7 +244,7 @@ def targets_table(rows: Sequence[tuple[Target, Score]]) -> str:
     return "\n".join(["## Targets", "", markdown(header, lines)])
 
 
-def compare(sets: Iterator[LabelledSet], rivals: Rivals | None) -> str:
+def compare(sets: Iterator[LabeledSet], rivals: Rivals | None) -> str:
     """Run everything and return the tables as one text."""
     results: dict[str, dict[str, Score]] = {}
     building: dict[str, float] = {}
@@ -275,7 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="directory of labelled sets")
+    parser.add_argument("--data", type=Path, required=True, help="directory of labeled sets")
     parser.add_argument("--sets", default="", help="names, comma-separated; all by default")
     parser.add_argument(
         "--peers", action=argparse.BooleanOptionalAction, default=True, help="run the peers too"

@@ -2,21 +2,21 @@
 
     python examples/benchmarks/speed.py [--quick] [--sections S,S] [--output DIR]
 
-All data are points in 8 dimensions around centres. Sections (``small,large,many,soft,linear,startup``):
+All data are points in 8 dimensions around centers. Sections (``small,large,many,soft,linear,startup``):
 
 ``small``, ``large``
-    Neighbour graphs of 70,000 nodes and a million stored entries, of a million nodes and 20 million; 100
-    centres, of which each ten are near each other. Every tool gets a SciPy CSR matrix and is timed from
+    Neighbor graphs of 70,000 nodes and a million stored entries, of a million nodes and 20 million; 100
+    centers, of which each ten are near each other. Every tool gets a SciPy CSR matrix and is timed from
     there: whatever it builds for itself counts. graphsoft finds soft memberships on levels of 100, 20 and 10
     clusters; Leiden finds one flat partition of its own size, or is searched until it has 10 clusters; Paris
     finds its dendrogram; spectral clustering 100 clusters.
 ``many``
     graphsoft with two levels from 100 clusters and with four from 10,000: time is to depend little on how
     many there are. On the graph of ``large``, where the 10,000 are cut out of 100 round clouds and nearly
-    every point is in several, and on one of a million points around 10,000 centres, ten by ten by ten by ten.
+    every point is in several, and on one of a million points around 10,000 centers, ten by ten by ten by ten.
 ``soft``
-    20,000 points around 200 centres. hdbscan, from points to membership vectors, and the vectors alone once
-    it is fitted; graphsoft from points, and from its neighbour graph. Ratios are to graphsoft's row of the
+    20,000 points around 200 centers. hdbscan, from points to membership vectors, and the vectors alone once
+    it is fitted; graphsoft from points, and from its neighbor graph. Ratios are to graphsoft's row of the
     same kind: whole job to whole job, the rest to the rest. fast_hdbscan and evoc give a point one strength
     in one cluster (evoc in each of its layers) and no vector.
 ``linear``
@@ -26,7 +26,7 @@ All data are points in 8 dimensions around centres. Sections (``small,large,many
 
 Each run is a process of its own, which first works on a small set, so that all is imported and compiled.
 Short ones run three times, and the shortest counts. Memory is what the first run comes to hold at most beyond
-its input. A tool that takes longer than ``--limit`` is stopped. NMI is with the planted groups or centres.
+its input. A tool that takes longer than ``--limit`` is stopped. NMI is with the planted groups or centers.
 Machines are noisy: compare the figures of one run only.
 
 ``--quick`` takes ``small`` without spectral clustering, ``soft`` without the vectors alone, ``linear`` to
@@ -46,14 +46,14 @@ from processes import in_process
 mpl.use("Agg")
 
 LEVELS = [100, 20, 10]
-GROUPS, CENTRES, DIMENSIONS = 10, 100, 8
-# nodes, and neighbours that give about the stored entries wanted
+GROUPS, CENTERS, DIMENSIONS = 10, 100, 8
+# nodes, and neighbors that give about the stored entries wanted
 GRAPHS = {"small": (70_000, 11), "large": (1_000_000, 15)}
-NESTED = (12.0, 6.0, 3.0, 1.5)  # how far apart the centres of ``many`` are, within each ten
+NESTED = (12.0, 6.0, 3.0, 1.5)  # how far apart the centers of ``many`` are, within each ten
 FEW_LEVELS, MANY_LEVELS = [100, 10], [10_000, 1_000, 100, 10]
 LINEAR, LINEAR_QUICK, LINEAR_NEIGHBORS = (100_000, 1_000_000, 3_000_000), (100_000, 300_000), 15
-SOFT, WARM = (20_000, 200), (2_000, 20)  # points and centres
-LEAST_CLUSTER = 25  # with centres so far apart, hdbscan then finds about as many clusters
+SOFT, WARM = (20_000, 200), (2_000, 20)  # points and centers
+MIN_CLUSTER = 25  # with centers so far apart, hdbscan then finds about as many clusters
 STATUS = Path("/proc/self/status")
 SHORT = 2.0  # seconds; what takes less runs again
 # how many times faster than this tool graphsoft is to be, and with what share of its memory
@@ -72,44 +72,44 @@ SLOW = ("spectral, 100", "hdbscan, vectors alone")  # left out by --quick
 
 
 def grouped_points(count):
-    """Draw points around centres, of which each ten are near each other; and the group of each."""
+    """Draw points around centers, of which each ten are near each other; and the group of each."""
     import numpy as np
 
     rng = np.random.default_rng(0)
     around = 4.0 * rng.normal(size=(GROUPS, DIMENSIONS))
-    centres = np.repeat(around, CENTRES // GROUPS, axis=0) + 1.5 * rng.normal(size=(CENTRES, DIMENSIONS))
-    centre = rng.integers(CENTRES, size=count)
-    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre // (CENTRES // GROUPS)
+    centers = np.repeat(around, CENTERS // GROUPS, axis=0) + 1.5 * rng.normal(size=(CENTERS, DIMENSIONS))
+    center = rng.integers(CENTERS, size=count)
+    return centers[center] + rng.normal(size=(count, DIMENSIONS)), center // (CENTERS // GROUPS)
 
 
 def nested_points(count):
-    """Draw points around 10,000 centres, ten by ten by ten by ten; and the first ten that each is of."""
+    """Draw points around 10,000 centers, ten by ten by ten by ten; and the first ten that each is of."""
     import numpy as np
 
     rng = np.random.default_rng(0)
-    centres = np.zeros((1, DIMENSIONS))
+    centers = np.zeros((1, DIMENSIONS))
     for apart in NESTED:
-        centres = np.repeat(centres, 10, axis=0)
-        centres += apart * rng.normal(size=centres.shape)
-    centre = rng.integers(len(centres), size=count)
-    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre // (len(centres) // GROUPS)
+        centers = np.repeat(centers, 10, axis=0)
+        centers += apart * rng.normal(size=centers.shape)
+    center = rng.integers(len(centers), size=count)
+    return centers[center] + rng.normal(size=(count, DIMENSIONS)), center // (len(centers) // GROUPS)
 
 
 def single_points(count, clusters):
-    """Draw points around centres far apart; and the centre of each."""
+    """Draw points around centers far apart; and the center of each."""
     import numpy as np
 
     rng = np.random.default_rng(0)
-    centres = 5.0 * rng.normal(size=(clusters, DIMENSIONS))
-    centre = rng.integers(clusters, size=count)
-    return centres[centre] + rng.normal(size=(count, DIMENSIONS)), centre
+    centers = 5.0 * rng.normal(size=(clusters, DIMENSIONS))
+    center = rng.integers(clusters, size=count)
+    return centers[center] + rng.normal(size=(count, DIMENSIONS)), center
 
 
 POINTS = {"grouped": grouped_points, "nested": nested_points}
 
 
 def make_graph(points, nodes, neighbors, file):
-    """Write a neighbour graph, and for every point the group that its centre is one of."""
+    """Write a neighbor graph, and for every point the group that its center is one of."""
     import numpy as np
 
     from graphsoft import knn_graph
@@ -228,7 +228,7 @@ def ours_from_graph(given):
 def hdbscan_fitted(points, _=None):
     import hdbscan
 
-    return hdbscan.HDBSCAN(min_cluster_size=LEAST_CLUSTER, prediction_data=True).fit(points)
+    return hdbscan.HDBSCAN(min_cluster_size=MIN_CLUSTER, prediction_data=True).fit(points)
 
 
 def hdbscan_vectors(fitted):
@@ -240,7 +240,7 @@ def hdbscan_vectors(fitted):
 def fast_hdbscan_labels(given):
     import fast_hdbscan
 
-    return fast_hdbscan.HDBSCAN(min_cluster_size=LEAST_CLUSTER).fit_predict(given[0])
+    return fast_hdbscan.HDBSCAN(min_cluster_size=MIN_CLUSTER).fit_predict(given[0])
 
 
 def evoc_labels(given):
@@ -320,7 +320,7 @@ def run(where, tool, file):
 
 
 def on_graph(nodes, neighbors, tool, limit, folder, points="grouped"):
-    """Run one tool on a neighbour graph, which is made if it is not in the folder yet."""
+    """Run one tool on a neighbor graph, which is made if it is not in the folder yet."""
     file = folder / f"{points}-{nodes}-{neighbors}.npz"
     if not file.exists():
         size = "--points", points, "--nodes", nodes, "--neighbors", neighbors
@@ -353,7 +353,7 @@ def compare_on_graph(graph, tools, limit, folder):
 
 def compare_on_points(tools, limit):
     """Print a line for each tool, and its seconds and memory over graphsoft's."""
-    print(f"\n## soft: {SOFT[0]:,} points, {SOFT[1]} centres\n")
+    print(f"\n## soft: {SOFT[0]:,} points, {SOFT[1]} centers\n")
     asked = f"{'ratio':>8}{'wanted':>8}"
     print(f"{'':34}{'seconds':>9}{asked}{'MB':>8}{asked}{'NMI':>7}{'clusters':>10}")
     rows = {}
@@ -376,8 +376,8 @@ def compare_on_points(tools, limit):
 def compare_many(limit, folder):
     """Print for both graphs how many times longer four levels from 10,000 clusters take than two from 100."""
     print(f"\n## many: {GRAPHS['large'][0]:,} nodes, levels from 100 and from 10,000 clusters\n")
-    print(f"{'':34}{'centres':>9}{'seconds':>9}{'ratio':>7}{'wanted':>8}{'memory':>8}{'NMI':>7}")
-    for points, centres in (("grouped", CENTRES), ("nested", 10 ** len(NESTED))):
+    print(f"{'':34}{'centers':>9}{'seconds':>9}{'ratio':>7}{'wanted':>8}{'memory':>8}{'NMI':>7}")
+    for points, centers in (("grouped", CENTERS), ("nested", 10 ** len(NESTED))):
         base = None
         for tool in MANY:
             row = on_graph(*GRAPHS["large"], tool, limit, folder, points)
@@ -388,7 +388,7 @@ def compare_many(limit, folder):
             base = base or row["seconds"]
             used = row["extra"] / row["graph"]
             print(
-                f"{tool:34}{centres:9,}{row['seconds']:9.2f}{ratio}{used:8.2f}{row['nmi']:7.3f}", flush=True
+                f"{tool:34}{centers:9,}{row['seconds']:9.2f}{ratio}{used:8.2f}{row['nmi']:7.3f}", flush=True
             )
 
 
@@ -452,7 +452,7 @@ def draw(tables, output):
         if section == "linear":
             draw_growth(axis, rows)
         elif section == "soft":
-            draw_bars(axis, rows, f"soft memberships: {SOFT[0]:,} points, {SOFT[1]} centres")
+            draw_bars(axis, rows, f"soft memberships: {SOFT[0]:,} points, {SOFT[1]} centers")
         else:
             one = next(iter(rows.values()))
             draw_bars(axis, rows, f"{one['nodes']:,} nodes, {one['entries']:,} stored entries")

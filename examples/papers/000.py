@@ -2,7 +2,7 @@
 
     python examples/papers/000.py [--data DIR] [--output DIR] [--quick]
 
-The paper (R. Zass, A. Shashua, ICCV 2005) shows patterns of points and grey-level images, and gives neither
+The paper (R. Zass, A. Shashua, ICCV 2005) shows patterns of points and gray-level images, and gives neither
 them nor the widths of its affinities. The patterns are drawn anew after its figures, with Gaussian affinities
 of all pairs; what the width does to them is a table of its own. The image is painted: head and shoulders of
 two greys before a wall, beside a chair almost as dark as the shoulders. No part needs --data.
@@ -221,7 +221,7 @@ def painted(size, chair, rng):
     return noisy, head | shoulders, down | across, on_chair
 
 
-def pixel_graph(image, radius=5, grey=0.06, near=4.0):
+def pixel_graph(image, radius=5, gray=0.06, near=4.0):
     """Join pixels within a radius: alike by brightness, and by nearness, as Shi and Malik do."""
     size = len(image)
     number = np.arange(size * size).reshape(size, size)
@@ -232,7 +232,7 @@ def pixel_graph(image, radius=5, grey=0.06, near=4.0):
                 continue
             here = np.s_[: size - down, max(0, -right) : size - max(0, right)]
             there = np.s_[down:, max(0, right) : size + min(0, right)]
-            weight = np.exp(-(((image[here] - image[there]) / grey) ** 2) - (down**2 + right**2) / near**2)
+            weight = np.exp(-(((image[here] - image[there]) / gray) ** 2) - (down**2 + right**2) / near**2)
             rows.append(number[here].ravel())
             columns.append(number[there].ravel())
             weights.append(weight.ravel())
@@ -252,7 +252,7 @@ def print_image(output, size):
     print(
         "\nFigure 4. An image segmented with and without side information, k = 5: overlap of the best cluster"
     )
-    print("  with the person, whose shoulders have the grey 0.24, by the grey of the chair beside them")
+    print("  with the person, whose shoulders have the gray 0.24, by the gray of the chair beside them")
     print("    chair  without     with")
     for chair in (0.30, 0.34, 0.38):
         image, person, front, back = painted(size, chair, np.random.default_rng(0))
@@ -266,14 +266,14 @@ def print_image(output, size):
         print(f"    {chair:5.2f} {shown['without'][1]:8.2f} {shown['with'][1]:8.2f}")
     verdict(
         shown["with"][1] > 0.9 > shown["without"][1],
-        "side information makes the person one cluster (at the last grey)",
+        "side information makes the person one cluster (at the last gray)",
     )
     figure, axes = plt.subplots(1, 4, figsize=(13, 3.7), layout="constrained")
     axes[0].imshow(image, cmap="gray", vmin=0, vmax=1)
     axes[0].set_title("image; red: one cluster, blue: not it", fontsize=11)
-    for mask, colour in ((front, "tab:red"), (back, "tab:blue")):
+    for mask, color in ((front, "tab:red"), (back, "tab:blue")):
         down, right = np.nonzero(mask)
-        axes[0].plot(right, down, "s", color=colour, markersize=1.5)
+        axes[0].plot(right, down, "s", color=color, markersize=1.5)
     for panel, (name, (labels, score, _)) in zip(axes[1:], shown.items(), strict=False):
         panel.imshow(labels, cmap="tab10", vmin=0, vmax=9)
         panel.set_title(f"{name} side information: {score:.2f}", fontsize=11)

@@ -11,7 +11,7 @@ told not to. The last figure is the hierarchy of 100, 20, 10 and 4 clusters of t
 ``DIR`` holds ``usps_1234.npz`` (``X``, ``y``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``,
 ``y``), tf-idf of 7455 words, where the paper has 8014. Without it the digits 1 to 4 are those bundled with
 the project, of 8 x 8 pixels, which the paper does not have. Linkage and k-means look at pixels and words,
-linkage by the cosine of two documents; all else looks at the graph of the 10 nearest neighbours.
+linkage by the cosine of two documents; all else looks at the graph of the 10 nearest neighbors.
 """
 
 import argparse
@@ -158,10 +158,10 @@ def draw_bars(bars, path):
     plt.close(figure)
 
 
-def draw_column(panel, at, values, colour, label):
+def draw_column(panel, at, values, color, label):
     """Draw bars with their values; those that the paper has none of are marked n/a."""
     heights = np.nan_to_num(values)
-    panel.bar(at, heights, 0.38, color=colour, label=label)
+    panel.bar(at, heights, 0.38, color=color, label=label)
     for x, height, value in zip(at, heights, values, strict=True):
         text = "n/a" if np.isnan(value) else f"{value:.2f}"
         panel.text(x, height + 0.01, text, ha="center", va="bottom", fontsize=8)

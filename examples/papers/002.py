@@ -3,7 +3,7 @@
     python examples/papers/002.py [--data DIR] [--output DIR] [--quick]
 
 The paper (H. Zhao, P. Poupart, Y. Zhang, M. Lysy, AAAI 2015) clusters seven sets of the UCI repository by
-ten methods, twenty times each. It takes Euclidean distances, relative to those of the tenth neighbours, of
+ten methods, twenty times each. It takes Euclidean distances, relative to those of the tenth neighbors, of
 all pairs of points; how features were scaled it does not say. So there are tables for features as they are,
 of variance one, and between zero and one, the same for all sets and methods. None was chosen by the
 classes.
@@ -11,7 +11,7 @@ classes.
 There are three rows of SoF. "SoF" is as published: all pairs, and chances at their word. It begins with
 groups of nodes, for the paper recommends a sparse start; all its runs would be one, so it is run once.
 "SoF, random" is the same from random starts. "SoF, graph" has the library's relative chances on the graph
-of the ten nearest neighbours, in time linear in its edges, the paper's future work; from random starts too.
+of the ten nearest neighbors, in time linear in its edges, the paper's future work; from random starts too.
 
 The other methods have the defaults of the library, but start at random where they could do otherwise. Means
 are over twenty runs. A dagger marks the best mean of a column if Wilcoxon's signed-rank test over the runs

@@ -129,10 +129,10 @@ def print_iris(runs):
         "Gaussian": gaussian(X),
         "Gaussian on standardized columns": gaussian(standard),
         "cosine": unit_rows(X) @ unit_rows(X).T,
-        "local scaling, 7 neighbours": dense(
+        "local scaling, 7 neighbors": dense(
             graphsoft.pairwise_graph(X, weights="local-scaling", n_neighbors=7)
         ),
-        "10 nearest neighbours": dense(graphsoft.knn_graph(X, 10)),
+        "10 nearest neighbors": dense(graphsoft.knn_graph(X, 10)),
         "Gaussian, class number as a column": gaussian(np.column_stack([X, y])),
     }
     print(f"\nIris by other similarities, {runs} runs of BE; the paper has {PUBLISHED['Iris']['BE']}\n")

@@ -9,7 +9,7 @@ the ideal case, k components, the rows of Y are k orthogonal points, and nearly 
 "surprisingly, using the relaxed solution performs better than using the exact solution": here against planted
 groups.
 
-With --data, scikit-learn's SpectralClustering is run on the same graphs of labelled sets.
+With --data, scikit-learn's SpectralClustering is run on the same graphs of labeled sets.
 """
 
 import argparse
@@ -197,7 +197,7 @@ def draw_embedding(file):
     plt.close(figure)
 
 
-def labelled(file):
+def labeled(file):
     """Read a graph and the classes of its nodes."""
     with np.load(file, allow_pickle=False) as data:
         if "X" in data:
@@ -223,7 +223,7 @@ def against_peers(folder, quick):
     print(f"{'':22}{'k':>3}" + "".join(f"{name:>21}" for name in names))
     rows = []
     for name in [name for name in SETS if (folder / f"{name}.npz").exists()]:
-        graph, y = labelled(folder / f"{name}.npz")
+        graph, y = labeled(folder / f"{name}.npz")
         if quick and len(graph) > 1000:
             continue
         k = len(np.unique(y))
@@ -246,7 +246,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=folder, help="folder of labelled sets")
+    parser.add_argument("--data", type=folder, help="folder of labeled sets")
     parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
     parser.add_argument("--quick", action="store_true", help="fewer graphs, small sets")
     options = parser.parse_args()
@@ -258,7 +258,7 @@ def main():
     relaxed_against_exact(40 if options.quick else 400)
     draw_embedding(options.output / "004_embedding.png")
     if options.data is None:
-        print("\nComparison with scikit-learn on labelled sets: skipped, --data names their folder")
+        print("\nComparison with scikit-learn on labeled sets: skipped, --data names their folder")
     else:
         against_peers(options.data, options.quick)
     print(f"\nFigures: {options.output / '004_cuts.png'}, {options.output / '004_embedding.png'}")

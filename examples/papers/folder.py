@@ -1,4 +1,4 @@
-"""The folder of labelled sets that the scripts beside this one read."""
+"""The folder of labeled sets that the scripts beside this one read."""
 
 import argparse
 from pathlib import Path

@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(1, str(error))
     except MemoryError:
-        return _fail(1, "out of memory. Remedy: fewer points, fewer neighbours, or a larger machine.")
+        return _fail(1, "out of memory. Remedy: fewer points, fewer neighbors, or a larger machine.")
     except KeyboardInterrupt:
         return _fail(130, "interrupted")
     return 0
@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here")
     add("--directed", action="store_true", default=False, help="edges have a direction: cluster their flow")
     add("--labels", metavar="NAME", help="known classes, only for scores: a column, array or node attribute")
-    add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbours of a point (10)")
+    add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbors of a point (10)")
     add("--metric", help="distance between points, as euclidean or cosine (euclidean)")
     add("--weights", help="how distances become weights (local-scaling)")
     add("--affinity", help="is the input points or a graph: auto, features, precomputed (auto)")
@@ -152,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
 def _hierarchy(options: argparse.Namespace) -> None:
     from graphsoft.cli.summary import score_levels, summarize
     from graphsoft.datasets import read
-    from graphsoft.graph.directed import flow_graph
+    from graphsoft.graph.directed import directed_graph
     from graphsoft.levels import hierarchy
 
     sizes = _parse_levels(options.levels)
@@ -167,7 +167,7 @@ def _hierarchy(options: argparse.Namespace) -> None:
     line = None if options.quiet else ProgressLine(sys.stderr)
     progress = None if line is None else line.update
     try:
-        data = flow_graph(dataset.data, progress=progress) if options.directed else dataset.data
+        data = directed_graph(dataset.data, progress=progress) if options.directed else dataset.data
         h = hierarchy(data, sizes, progress=progress, **keywords)
     finally:
         if line is not None:

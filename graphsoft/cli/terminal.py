@@ -36,9 +36,9 @@ class ProgressLine:
     --------
     >>> import sys
     >>> line = ProgressLine(sys.stdout)
-    >>> line.update("neighbours", 0, 1797)
-    neighbours: 0 %
-    >>> line.update("neighbours", 1797, 1797)  # too soon for another line
+    >>> line.update("neighbors", 0, 1797)
+    neighbors: 0 %
+    >>> line.update("neighbors", 1797, 1797)  # too soon for another line
     >>> line.update("level 0", 3, 12)
     level 0: 25 %
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.products import links
 from graphsoft.linalg.csr import joined
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array
 
 __all__ = ["cluster_graph", "edge_graph"]
 
@@ -19,6 +19,8 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
     >>> cluster_graph(sp.csr_array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 2.0])).adjacency.toarray()
     array([[1.5, 0.5],
            [0.5, 0.5]])
@@ -42,6 +44,8 @@ def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
     Examples
     --------
     >>> import networkx as nx
+    >>> import scipy.sparse as sp
+    >>> from graphsoft.graph.graph import as_graph
     >>> edge_graph(sp.csr_array([[1.0, 0.0], [0.0, 1.0]]), as_graph(nx.path_graph(2))).adjacency.toarray()
     array([[0., 1.],
            [1., 0.]])

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.merging import Merging, partners_along
 from graphsoft.engine.ordering import weight_type
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of, unsigned
 from graphsoft.kernels.contraction import contract, match
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array, Progress
 
 __all__ = [
     "Scale",
@@ -34,7 +34,7 @@ __all__ = [
 # A round along some of the edges merges this share of the pairs it could.
 SHARE_OF_MATCHING = 0.1
 # A contracted graph is kept each time that so many times fewer nodes are left. Over the benchmark sets, with
-# 7, 10 and 15 neighbours, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
+# 7, 10 and 15 neighbors, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
 # that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
 FEWER = 4
 # Pieces of a contraction: what is found in those under way takes memory beside the result.
@@ -210,13 +210,13 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
 
 
-def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, int]:
-    """Choose at most `most` merges along some of the edges: every node's new number, and how many there are.
+def merge_round(graph: Graph, max_merges: int, allowed: sp.csr_array) -> tuple[Array, int]:
+    """Merge at most `max_merges` pairs along some edges: each node's new number, and how many there are.
 
     Parameters
     ----------
     graph : Graph
-    most : int
+    max_merges : int
     allowed : csr_array of shape (n, n)
         The edges of the graph along which nodes may merge; where it holds none, nothing merges.
 
@@ -232,13 +232,13 @@ def merge_round(graph: Graph, most: int, allowed: sp.csr_array) -> tuple[Array, 
     leaders = np.arange(len(graph), dtype=partners.dtype)
     order = np.argsort(-scores, kind="stable").astype(partners.dtype)
     possible = match(partners, order, len(graph), leaders.copy())
-    match(partners, order, min(most, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
+    match(partners, order, min(max_merges, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
     return _numbered(leaders)
 
 
-def _group_lightest(graph: Graph, most: int) -> tuple[Array, int]:
+def _group_lightest(graph: Graph, max_merges: int) -> tuple[Array, int]:
     """Pair the lightest nodes with the next lightest: all that can be done where no edge is left."""
-    order = np.argsort(graph.degrees, kind="stable")[: 2 * min(most, len(graph) // 2)]
+    order = np.argsort(graph.degrees, kind="stable")[: 2 * min(max_merges, len(graph) // 2)]
     leaders = np.arange(len(graph))
     leaders[np.maximum(order[::2], order[1::2])] = np.minimum(order[::2], order[1::2])
     return _numbered(leaders)

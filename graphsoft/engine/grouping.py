@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, merge_round, strays
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
 from graphsoft.linalg.memberships import one_cluster_each
-from graphsoft.types import Array, Progress
 
 __all__ = ["Limits", "between", "grouped_within", "keeps_to"]
 
@@ -30,14 +30,14 @@ class Limits:
 
     Attributes
     ----------
-    least, most : int
-        Nodes of a group. There must be at least `least` and at most `most` for each group.
+    min_children, max_children : int
+        Nodes of a group. There must be at least `min_children` and at most `max_children` for each group.
     side : csr_array of shape (n, n) or None
         What is known of pairs of nodes: symmetric, negative for those that are to be apart, without diagonal.
     """
 
-    least: int
-    most: int
+    min_children: int
+    max_children: int
     side: sp.csr_array | None = None
 
 
@@ -65,7 +65,7 @@ def keeps_to(groups: sp.csr_array, limits: Limits) -> bool:
     (True, False)
     """
     sizes = np.bincount(groups.indices, minlength=groups.shape[1])
-    if sizes.min() < limits.least or sizes.max() > limits.most:
+    if sizes.min() < limits.min_children or sizes.max() > limits.max_children:
         return False
     if limits.side is None:
         return True
@@ -102,7 +102,7 @@ def grouped_within(
     rest = _Groups.of(
         subgraph(graph, inside), limits.side if limits.side is None else submatrix(limits.side, inside)
     )
-    rest = _contract(rest, count, limits.most, progress)
+    rest = _contract(rest, count, limits.max_children, progress)
     group = np.full(len(graph), NO_GROUP, dtype=np.int64)
     group[inside] = _heaviest(rest, count)[rest.group]
     _place(graph, group, count, limits)
@@ -130,11 +130,11 @@ class _Groups:
         sizes = np.bincount(group, self.sizes, minlength=groups).astype(np.int64)
         return _Groups(contracted(self.graph, group, groups), group[self.group], sizes, side)
 
-    def allowed(self, most: int) -> sp.csr_array:
+    def allowed(self, max_children: int) -> sp.csr_array:
         """Find the edges along which two groups may merge."""
         edges = self.graph.adjacency
         rows = np.repeat(np.arange(len(self.graph)), np.diff(edges.indptr))
-        kept = self.sizes[rows] + self.sizes[edges.indices] <= most
+        kept = self.sizes[rows] + self.sizes[edges.indices] <= max_children
         if self.side is not None:
             ones = sp.csr_array((np.ones(edges.nnz), edges.indices, edges.indptr), shape=edges.shape)
             known = ones.multiply(self.side).tocoo()
@@ -148,14 +148,14 @@ class _Groups:
         return result
 
 
-def _contract(groups: _Groups, count: int, most: int, progress: Progress | None) -> _Groups:
+def _contract(groups: _Groups, count: int, max_children: int, progress: Progress | None) -> _Groups:
     """Merge groups until `count` are left, or no two may merge."""
     whole = len(groups.graph)
     while len(groups.graph) > count:
         left = len(groups.graph) - count
-        group, number = merge_round(groups.graph, left, groups.allowed(most))
+        group, number = merge_round(groups.graph, left, groups.allowed(max_children))
         if number == len(groups.graph):
-            group, number = _pair_lightest(groups, left, most)
+            group, number = _pair_lightest(groups, left, max_children)
         if number == len(groups.graph) and groups.side is None:
             break
         if number == len(groups.graph):
@@ -167,7 +167,7 @@ def _contract(groups: _Groups, count: int, most: int, progress: Progress | None)
     return groups
 
 
-def _pair_lightest(groups: _Groups, left: int, most: int) -> tuple[Array, int]:
+def _pair_lightest(groups: _Groups, left: int, max_children: int) -> tuple[Array, int]:
     """Pair the lightest groups that may merge: all that can be done where no edge is left."""
     order = np.argsort(groups.graph.degrees, kind="stable")
     leaders = np.arange(len(order))
@@ -178,7 +178,7 @@ def _pair_lightest(groups: _Groups, left: int, most: int) -> tuple[Array, int]:
         if taken[one]:
             continue
         others = order[place + 1 :]
-        fit = ~taken[others] & (groups.sizes[others] + groups.sizes[one] <= most)
+        fit = ~taken[others] & (groups.sizes[others] + groups.sizes[one] <= max_children)
         if groups.side is not None:
             fit &= _row(groups.side, one)[others] >= 0
         if fit.any():
@@ -204,7 +204,7 @@ def _place(graph: Graph, group: Array, count: int, limits: Limits) -> None:
     mass = np.bincount(group[group >= 0], graph.degrees[group >= 0], minlength=count)
     sizes = np.bincount(group[group >= 0], minlength=count)
     for node in free[np.argsort(-graph.degrees[free], kind="stable")]:
-        open_to = np.flatnonzero(sizes < limits.most)
+        open_to = np.flatnonzero(sizes < limits.max_children)
         ties = _by_group(graph.adjacency, node, group, count) * inverse_or_zero(mass)
         known = np.zeros(count) if limits.side is None else _by_group(limits.side, node, group, count)
         # apart counts first, then ties, then mass
@@ -218,8 +218,8 @@ def _fill(graph: Graph, group: Array, count: int, limits: Limits) -> None:
     """Move into every group that is too small the nodes that lose least by it."""
     adjacency = _without_diagonal(graph.adjacency)
     sizes = np.bincount(group, minlength=count)
-    for needy in np.flatnonzero(sizes < limits.least):
-        while sizes[needy] < limits.least:
+    for needy in np.flatnonzero(sizes < limits.min_children):
+        while sizes[needy] < limits.min_children:
             lift = inverse_or_zero(np.bincount(group, graph.degrees, minlength=count))
             own = _own_ties(adjacency, group) * lift[group]
             there = np.asarray(adjacency @ (group == needy).astype(float)) * lift[needy]
@@ -227,7 +227,7 @@ def _fill(graph: Graph, group: Array, count: int, limits: Limits) -> None:
             apart = np.zeros(len(group), dtype=bool)
             if limits.side is not None:
                 apart = np.asarray(limits.side @ (group == needy).astype(float)) < 0
-            movable = np.flatnonzero((group != needy) & (sizes[group] > limits.least))
+            movable = np.flatnonzero((group != needy) & (sizes[group] > limits.min_children))
             best = movable[np.lexsort((-won[movable], apart[movable]))[0]]
             sizes[group[best]] -= 1
             sizes[needy] += 1

@@ -2,7 +2,7 @@
 
 A contracted graph is made only when a quarter of the nodes is left. In between a group is a list of nodes,
 and its best partner is found by going through their rows. That is seldom needed: where neither a group nor
-its best partner has merged, the partner stays the best, for no two of its neighbours can be better together
+its best partner has merged, the partner stays the best, for no two of its neighbors can be better together
 than the better one of them alone.
 """
 
@@ -13,10 +13,10 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import parts_of, unsigned
 from graphsoft.kernels.contraction import affected, best_of_groups, best_partners, merge, mutual, siblings
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array
 
 __all__ = ["Merging", "partners_along"]
 
@@ -48,7 +48,7 @@ class Merging:
     --------
     >>> weights = sp.csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> merging = Merging(weights, np.array([2.0, 3.0, 1.0]))
-    >>> merging.round(most=1), merging.leaders.tolist()
+    >>> merging.round(max_merges=1), merging.leaders.tolist()
     (1, [0, 0, 2])
     """
 
@@ -64,9 +64,9 @@ class Merging:
         self._partners, self._scores = partners_along(adjacency, degrees)
         self._changed = np.zeros(count, dtype=np.bool_)
 
-    def round(self, most: int) -> int:
-        """Merge the best pairs, at most `most` of them; returns how many merged."""
-        low, high = self._best_pairs(most)
+    def round(self, max_merges: int) -> int:
+        """Merge the best pairs, at most `max_merges` of them; returns how many merged."""
+        low, high = self._best_pairs(max_merges)
         if len(low):
             merge(low, high, self.leaders, self._next, self._last, self._degrees, self._entries)
             self._changed[low] = self._changed[high] = True
@@ -83,7 +83,7 @@ class Merging:
         number[self.alive] = np.arange(len(self.alive), dtype=number.dtype)
         return number[self.leaders], len(self.alive)
 
-    def _best_pairs(self, most: int) -> tuple[Array, Array]:
+    def _best_pairs(self, max_merges: int) -> tuple[Array, Array]:
         """Choose pairs of groups, those of largest score: the lower of each two, and the higher."""
         low, scores = np.empty_like(self.alive), np.empty(len(self.alive))
         possible = mutual(self.alive, self._partners, self._scores, low, scores)
@@ -93,12 +93,12 @@ class Merging:
             lower, higher = np.empty_like(low), np.empty_like(low)
             paired = siblings(order, self._partners, lower, higher)
             if paired > possible:
-                wanted = min(most, math.ceil(SHARE * paired))
+                wanted = min(max_merges, math.ceil(SHARE * paired))
                 return lower[:wanted], higher[:wanted]
             if possible == 0:  # scores so alike that by rounding partners go round in circles
                 best = order[:1], self._partners[order[:1]]
                 return np.minimum(*best), np.maximum(*best)
-        low = low[_largest(scores[:possible], min(most, math.ceil(SHARE * possible)))]
+        low = low[_largest(scores[:possible], min(max_merges, math.ceil(SHARE * possible)))]
         return low, self._partners[low]
 
     def _look(self, groups: Array) -> None:
@@ -133,7 +133,7 @@ def _largest(scores: Array, wanted: int) -> Array:
 
 
 def partners_along(edges: sp.csr_array, degrees: Array) -> tuple[Array, Array]:
-    """Find for every node the neighbour of largest ``w / (d d)``, -1 for none; and how large that is.
+    """Find for every node the neighbor of largest ``w / (d d)``, -1 for none; and how large that is.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Graphs as the engine works on them: neighbours near each other in memory, weights in float32.
+"""Graphs as the engine works on them: neighbors near each other in memory, weights in float32.
 
-Of a million nodes in random order a sweep takes five times as long as of nodes whose neighbours' numbers are
+Of a million nodes in random order a sweep takes five times as long as of nodes whose neighbors' numbers are
 near theirs. An order of clumps, each grown from a node by breadth-first search, is as good for that as one by
 the clusters that are found in the end, and it is there before the work begins.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import grow_clumps, reorder
 from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array
 
-__all__ = ["Near", "in_clumps", "weight_type"]
+__all__ = ["Reordered", "in_clumps", "weight_type"]
 
 # Nodes of a clump: a table with a number for each of them stays in the second-level cache.
 CLUMP = 1 << 16
@@ -28,7 +28,7 @@ AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class Reordered:
     """A graph with its nodes in another order.
 
     Attributes
@@ -48,8 +48,8 @@ class Near:
     places: Array
 
 
-def in_clumps(graph: Graph) -> Near:
-    """Put neighbours near each other.
+def in_clumps(graph: Graph) -> Reordered:
+    """Put neighbors near each other.
 
     The weights become float32 where that holds them; their sums stay float64.
 
@@ -75,7 +75,7 @@ def in_clumps(graph: Graph) -> Near:
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass
     moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
-    return Near(Graph(moved, range(len(nodes))), frozen(graph.degrees[nodes]), nodes, places)
+    return Reordered(Graph(moved, range(len(nodes))), frozen(graph.degrees[nodes]), nodes, places)
 
 
 def _clumps(adjacency: sp.csr_array) -> Array:

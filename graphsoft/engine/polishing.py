@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import grouped, strays
 from graphsoft.engine.sweeps import (
-    SEED,
+    ENTRY_SHARE,
     Model,
     floor_of,
     gains_at_borders,
@@ -27,10 +28,9 @@ from graphsoft.engine.sweeps import (
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
-from graphsoft.types import Array, Progress
 
 __all__ = [
-    "LEAST",
+    "MIN_SHARE",
     "Log",
     "grouped_beside_strays",
     "polish_level",
@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 # A share below this is dropped.
-LEAST = 1e-3
+MIN_SHARE = 1e-3
 # While polishing, siblings have the same gain and would fill the rows: this keeps what tells. Over the
 # benchmark sets, less is worth no more.
-LEAST_POLISHED = 3e-3
+MIN_SHARE_POLISHED = 3e-3
 
 
 @dataclass
@@ -87,7 +87,7 @@ def polish_level(
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 a row.
     rounds, sweeps : int
-        Times the support is widened to the clusters of the neighbours, and sweeps after each.
+        Times the support is widened to the clusters of the neighbors, and sweeps after each.
     progress : callable, optional
 
     Returns
@@ -100,14 +100,14 @@ def polish_level(
     group = likeliest(groups)
     for _ in range(rounds):
         upper = merged_clusters(memberships, groups)
-        border, above, log_likelihood = gains_at_borders(graph, upper, LEAST_POLISHED)
+        border, above, log_likelihood = gains_at_borders(graph, upper, MIN_SHARE_POLISHED)
         log.count(log_likelihood)
         wider = np.diff(above.indptr) > np.diff(upper.indptr)[border]
-        found = regrouped(graph, memberships, border[wider], above[wider], group, LEAST_POLISHED)
+        found = regrouped(graph, memberships, border[wider], above[wider], group, MIN_SHARE_POLISHED)
         others = _lifted(memberships, border[~wider], above[~wider], groups)
         memberships = _replaced(memberships, (border[wider], found), (border[~wider], others))
         upper = merged_clusters(memberships, groups)
-        shares = swept(graph, upper, sweeps, LEAST_POLISHED, log.count)
+        shares = swept(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
         moved = torn(upper)
         found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
         memberships = _replaced(memberships, (moved, found))
@@ -124,7 +124,7 @@ def refine_in_groups(
     """Refine the finest memberships for their own likelihood, while every node's share of each group is held.
 
     To polish the levels above costs the finest one: the clusters that a node holds move as one group, and
-    its neighbours may be left in other clusters of that group. A wide sweep and narrow ones make good for it.
+    its neighbors may be left in other clusters of that group. A wide sweep and narrow ones make good for it.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ def refine_in_groups(
         The finest level's log-likelihood before.
     """
     log = Log("refining", sweeps + 1, progress)
-    wider, log_likelihood = widened(graph, memberships, LEAST)
+    wider, log_likelihood = widened(graph, memberships, MIN_SHARE)
     memberships = held_in_groups(wider, memberships, groups)
     log.count()
     for _ in range(sweeps):
-        shares = swept(graph, memberships, 1, LEAST, log.count)
+        shares = swept(graph, memberships, 1, MIN_SHARE, log.count)
         memberships = held_in_groups(with_shares(memberships, shares), memberships, groups)
     return memberships, log_likelihood
 
@@ -158,7 +158,7 @@ def _lifted(
 ) -> sp.csr_array:
     """Multiply the shares of some nodes by the gains of groups, which `upper` has for these nodes."""
     held = memberships[rows]
-    return reweighted(held, lifted(held, upper, groups), LEAST_POLISHED)
+    return reweighted(held, lifted(held, upper, groups), MIN_SHARE_POLISHED)
 
 
 def _replaced(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
@@ -181,8 +181,8 @@ def refit_rows(
 ) -> sp.csr_array:
     """Refine the memberships of some nodes, while all others and the masses of the clusters are held.
 
-    The first sweep takes in clusters of the neighbours; the likelihood of the edges at `rows` does not fall
-    in the others, for with masses held each node has the best answer to its neighbours in closed form.
+    The first sweep takes in clusters of the neighbors; the likelihood of the edges at `rows` does not fall
+    in the others, for with masses held each node has the best answer to its neighbors in closed form.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def refit_rows(
     everyone, degrees = np.arange(len(rows)), graph.degrees[rows]
     mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(graph)
     held, found = memberships[halo], memberships[rows]
-    least = LEAST if parents is None else LEAST_POLISHED
+    min_share = MIN_SHARE if parents is None else MIN_SHARE_POLISHED
 
     def gain(at: sp.csr_array, mass: Array) -> sp.csr_array:
         model = Model(adjacency, degrees, at, inverse_or_zero(mass), floor)
@@ -221,7 +221,7 @@ def refit_rows(
         else:
             upper = gain((everybody @ parents).tocsr(), parents.T @ mass)
             step = lifted(gain(everybody, mass) if done == 0 else found, upper, parents)
-        found = reweighted(found, step, least, SEED if done == 0 else 0.0)
+        found = reweighted(found, step, min_share, ENTRY_SHARE if done == 0 else 0.0)
         if progress is not None:
             progress("re-fitting", done + 1, sweeps)
     return found

@@ -1,6 +1,6 @@
 """Sweeps of expectation maximization over sparse memberships, on threads.
 
-A wide sweep looks at every cluster that the neighbours of a node hold; narrow ones keep to the clusters that
+A wide sweep looks at every cluster that the neighbors of a node hold; narrow ones keep to the clusters that
 it holds itself, and only concern nodes that hold several.
 """
 
@@ -14,16 +14,16 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Rows
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.factorize import at_borders, gains, largest_outside, reweight, sweep
 from graphsoft.kernels.groups import hold_groups, lift_gains, lift_to_groups, merge_clusters
 from graphsoft.linalg.csr import inverse_or_zero, joined
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array, Rows
 
 __all__ = [
-    "SEED",
+    "ENTRY_SHARE",
     "Fit",
     "Model",
     "assess",
@@ -44,10 +44,10 @@ __all__ = [
 Result = TypeVar("Result")
 
 # A cluster enters a node's support with at most this share; sweeps raise or drop it.
-SEED = 0.05
+ENTRY_SHARE = 0.05
 # At most so many clusters enter at once, those of largest gain: on a coarse scale of many clusters a node
 # would gain by a hundred. Over the benchmark sets more are worth no more.
-MOST = 16
+MAX_ENTERING = 16
 # Narrow sweeps multiply by about this power of the gains; near an optimum any below 2 converges. Over the
 # benchmark sets three such sweeps get as far as six by the gains as they are, and 1.7 to 1.9 do alike.
 OVER = 1.8
@@ -127,15 +127,15 @@ class Model:
 
         return list(map_pieces(piece, _pieces(edges, rows))), float(likelihood.sum())
 
-    def swept(self, rows: Array, least: float) -> Array:
-        """Multiply the shares of these rows by their gains: all shares, those that fell below `least` 0."""
+    def swept(self, rows: Array, min_share: float) -> Array:
+        """Multiply the shares of these rows by their gains; what falls below `min_share` becomes 0."""
         edges, held, single = self.adjacency, self.memberships, self.single
         shares: Array = held.data.copy()
 
         def piece(start: int, stop: int) -> None:
             sweep(
                 *parts_of(edges), self.degrees, rows, *parts_of(held), single, self.inverse_mass, self.floor,
-                OVER, least, start, stop, shares,
+                OVER, min_share, start, stop, shares,
             )  # fmt: skip
 
         for _ in map_pieces(piece, _pieces(edges, rows)):
@@ -161,26 +161,26 @@ def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
     return Fit(log_likelihood, min(max(gaps) - 1.0, float(np.finfo(np.float64).max)))
 
 
-def widened(graph: Graph, memberships: sp.csr_array, least: float) -> tuple[sp.csr_array, float]:
-    """Take a step on the clusters that nodes or their neighbours hold; also the log-likelihood before it."""
+def widened(graph: Graph, memberships: sp.csr_array, min_share: float) -> tuple[sp.csr_array, float]:
+    """Take a step on the clusters that nodes or their neighbors hold; also the log-likelihood before it."""
 
     def step(start: int, stop: int, found: Rows) -> Rows:
-        return _reweighted_rows(memberships, found, SEED, least, start, stop)
+        return _reweighted_rows(memberships, found, ENTRY_SHARE, min_share, start, stop)
 
     parts, log_likelihood = _everywhere(graph, memberships, step)
     return joined(parts, memberships.shape[1]), log_likelihood
 
 
 def swept(
-    graph: Graph, memberships: sp.csr_array, sweeps: int, least: float, tick: Callable[[], None]
+    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, tick: Callable[[], None]
 ) -> Array:
-    """Take steps on the clusters that nodes hold: the new shares, 0 where one fell below `least`.
+    """Take steps on the clusters that nodes hold: the new shares, 0 where one fell below `min_share`.
 
     A node that holds one cluster has nothing to weigh. `tick` is called after each sweep.
     """
     result, kept = np.zeros(memberships.nnz), np.arange(memberships.nnz, dtype=memberships.indices.dtype)
     for _ in range(sweeps):
-        shares = Model.of(graph, memberships).swept(torn(memberships), least)
+        shares = Model.of(graph, memberships).swept(torn(memberships), min_share)
         memberships = with_shares(memberships, shares)
         if np.count_nonzero(shares) < WORTH_KEEPING * len(shares):
             kept, memberships = kept[shares > 0.0], memberships.copy()
@@ -251,13 +251,13 @@ def gains_of(model: Model, rows: Array) -> sp.csr_array:
 
 
 def gains_at_borders(
-    graph: Graph, memberships: sp.csr_array, least: float
+    graph: Graph, memberships: sp.csr_array, min_share: float
 ) -> tuple[Array, sp.csr_array, float]:
     """Find the nodes that hold several clusters or would gain by another: those, and the log-likelihood.
 
-    Their gains are those of the clusters held, first, and of those that would enter with `least` or more.
+    Their gains are those of the clusters held, first, and of those that would enter with `min_share` or more.
     """
-    bar = 1.0 + least / SEED
+    bar = 1.0 + min_share / ENTRY_SHARE
 
     def several(start: int, stop: int, found: Rows) -> tuple[Array, Rows]:
         ptr, clusters, gain = found
@@ -300,11 +300,11 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
 
 
 def regrouped(
-    graph: Graph, memberships: sp.csr_array, rows: Array, upper: sp.csr_array, group: Array, least: float
+    graph: Graph, memberships: sp.csr_array, rows: Array, upper: sp.csr_array, group: Array, min_share: float
 ) -> sp.csr_array:
     """Take a step with the gains of groups, which `upper` has for the nodes in `rows`: their new rows.
 
-    Of each group that a node does not hold and would gain by, the neighbours' cluster of largest gain enters.
+    Of each group that a node does not hold and would gain by, the neighbors' cluster of largest gain enters.
     """
     held = memberships[rows]
 
@@ -315,33 +315,36 @@ def regrouped(
             held.indptr[start : stop + 1], *found, group, upper.indptr[start : stop + 1], upper.indices,
             upper.data, upper.shape[1], ptr, clusters, gain,
         )  # fmt: skip
-        return _reweighted_rows(held, (ptr, clusters[:filled], gain[:filled]), SEED, least, start, stop)
+        return _reweighted_rows(
+            held, (ptr, clusters[:filled], gain[:filled]), ENTRY_SHARE, min_share, start, stop
+        )
 
     parts, _ = Model.of(graph, memberships).gains(rows, step)
     return joined(parts, memberships.shape[1])
 
 
 def reweighted(
-    memberships: sp.csr_array, gain: sp.csr_array, least: float, seed: float = SEED
+    memberships: sp.csr_array, gain: sp.csr_array, min_share: float, entry_share: float = ENTRY_SHARE
 ) -> sp.csr_array:
-    """Multiply shares by gains; clusters not held enter with at most `seed`, and none stays below `least`."""
+    """Multiply shares by gains; clusters enter with at most `entry_share`, none stays below `min_share`."""
 
     def piece(start: int, stop: int) -> Rows:
         found = gain.indptr[start : stop + 1].astype(np.int64), gain.indices, gain.data
-        return _reweighted_rows(memberships, found, seed, least, start, stop)
+        return _reweighted_rows(memberships, found, entry_share, min_share, start, stop)
 
     return joined(list(map_pieces(piece, pieces_by_load(gain.indptr, LOAD))), memberships.shape[1])
 
 
 def _reweighted_rows(
-    memberships: sp.csr_array, found: Rows, seed: float, least: float, start: int, stop: int
+    memberships: sp.csr_array, found: Rows, entry_share: float, min_share: float, start: int, stop: int
 ) -> Rows:
     gain_ptr, gain_clusters, gain = found
     room, held = int(gain_ptr[-1] - gain_ptr[0]), memberships.indptr[start : stop + 1]
     ptr = np.zeros(stop - start + 1, dtype=np.int64)
     clusters, shares = np.empty(room, dtype=np.int32), np.empty(room)
     filled = reweight(
-        held, memberships.data, gain_ptr, gain_clusters, gain, seed, MOST, least, ptr, clusters, shares
+        held, memberships.data, gain_ptr, gain_clusters, gain, entry_share, MAX_ENTERING, min_share,
+        ptr, clusters, shares,
     )  # fmt: skip
     return ptr, clusters[:filled].copy(), shares[:filled].copy()
 

@@ -101,31 +101,37 @@ def refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
 
 
 def limits_of_children(
-    least: Any, most: Any, sizes: Sequence[int], methods: Sequence[Method], polish: bool
+    min_children: Any, max_children: Any, sizes: Sequence[int], methods: Sequence[Method], polish: bool
 ) -> tuple[int | None, int | None]:
     """Check the limits of children, and whether levels of these sizes can keep to them."""
-    least = least if least is None else integer("min_children", least, 1)
-    most = most if most is None else integer("max_children", most, 1)
-    for argument, value in (("min_children", least), ("max_children", most)):
+    min_children = min_children if min_children is None else integer("min_children", min_children, 1)
+    max_children = max_children if max_children is None else integer("max_children", max_children, 1)
+    for argument, value in (("min_children", min_children), ("max_children", max_children)):
         if value is None:
             continue
         if not polish or not all(by_likelihood(each) for each in methods):
             problem = f"got {value}, but only polished relation factorization keeps to it"
             raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
-    if least is not None and most is not None and least > most:
-        raise InputError("min_children", f"got {least}, which is above max_children={most}", "lower it")
+    if min_children is not None and max_children is not None and min_children > max_children:
+        raise InputError(
+            "min_children", f"got {min_children}, which is above max_children={max_children}", "lower it"
+        )
     for below, above in pairwise(sizes):
-        if least is not None and least * above > below:
-            problem = f"got {least}, but {below} clusters under {above} are {below / above:.3g} for each"
+        if min_children is not None and min_children * above > below:
+            problem = (
+                f"got {min_children}, but {below} clusters under {above} are {below / above:.3g} for each"
+            )
             raise InputError(
                 "min_children", problem, f"use at most {below // above}, or fewer clusters above"
             )
-        if most is not None and most * above < below:
-            problem = f"got {most}, but {below} clusters under {above} are {below / above:.3g} for each"
+        if max_children is not None and max_children * above < below:
+            problem = (
+                f"got {max_children}, but {below} clusters under {above} are {below / above:.3g} for each"
+            )
             raise InputError(
                 "max_children", problem, f"use at least {-(-below // above)}, or more clusters above"
             )
-    return least, most
+    return min_children, max_children
 
 
 def falling_sizes(levels: Any, points: int | None) -> list[int]:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.sparse_input import canonical, narrow
 from graphsoft.kernels import parts_of
 from graphsoft.kernels.adjacency import mirror_sum
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array
 
 __all__ = [
     "asymmetry",
@@ -171,12 +171,13 @@ def refuse_asymmetric(
     row, column = pair
     there, back = _entry(matrix, row, column), _entry(matrix, column, row)
     remedy = (
-        "pass graphsoft.flow_graph(A) if edges have directions, A.maximum(A.T), A.minimum(A.T) or "
-        "(A + A.T) / 2 if not, or affinity='features' if rows are points; distances to nearest neighbours "
+        "pass graphsoft.directed_graph(A) if edges have directions, A.maximum(A.T), A.minimum(A.T) or "
+        "(A + A.T) / 2 if not, or affinity='features' if rows are points; distances to nearest neighbors "
         "need equally many entries in each row, by rising distance"
     )
     named = (
-        "follow the directions by graphsoft.flow_graph(graph) or --directed, or pass graph.to_undirected()"
+        "follow the directions by graphsoft.directed_graph(graph) or --directed, "
+        "or pass graph.to_undirected()"
     )
     return InputError(
         argument,
@@ -187,7 +188,7 @@ def refuse_asymmetric(
 
 
 def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
-    """Read a matrix of distances to nearest neighbours, as scikit-learn's ``KNeighborsTransformer`` makes it.
+    """Read a matrix of distances to nearest neighbors, as scikit-learn's ``KNeighborsTransformer`` makes it.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
     Returns
     -------
     indices, distances : ndarrays of shape (n, k), or None
-        Neighbours by rising distance. None unless every row stores the same number of entries, the diagonal
+        Neighbors by rising distance. None unless every row stores the same number of entries, the diagonal
         is 0 or absent, nothing is negative, no column comes twice in a row, and the entries of every row rise
         (or every row stores its zero on the diagonal): so similarities are not mistaken for distances.
 

@@ -43,7 +43,7 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
     holds the same mass on both sides, ``p(q) = lambda_q / 2N``, and ``p(row | q)`` is twice the row's part of
     the cluster's mass. The log-likelihood of the graph is twice that of the table, but for a constant.
     Memberships are ``p(q | row)`` and ``p(q | column)``. The aspect model draws its start; here it is a
-    contraction, and a hierarchy comes with it. Tables take more sweeps than graphs of neighbours: give a flat
+    contraction, and a hierarchy comes with it. Tables take more sweeps than graphs of neighbors: give a flat
     clustering ``method=Relation(rounds=30)``.
 
     A networkx graph that is bipartite goes into `hierarchy` as it is.

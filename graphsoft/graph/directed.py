@@ -8,23 +8,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.adjacency import from_networkx, is_networkx, weight_matrix
 from graphsoft.graph.graph import Graph, as_graph, marked
 from graphsoft.input.checks import callback, dense_matrix, number
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.linalg.csr import inverse_or_zero, times
-from graphsoft.types import Array, Progress
 
-__all__ = ["flow_graph"]
+__all__ = ["directed_graph"]
 
 # The walk has settled when a step moves less than this share of the whole.
 SETTLED = 1e-12
 # A walk that has not settled by then hardly forgets where it began.
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 
 
-def flow_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None = None) -> Graph:
+def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None = None) -> Graph:
     """Turn a directed graph into an undirected one that keeps its random walk.
 
     A walk follows the edges, from i to j with the chance ``P_ij = a_ij / sum_j a_ij``, and visits node i with
@@ -64,13 +64,13 @@ def flow_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None = No
 
     >>> import networkx as nx
     >>> graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "b")])
-    >>> flow_graph(graph, teleport=0).adjacency.toarray().round(2)
+    >>> directed_graph(graph, teleport=0).adjacency.toarray().round(2)
     array([[0.  , 0.42, 0.42, 0.  ],
            [0.42, 0.  , 0.83, 0.42],
            [0.42, 0.83, 0.  , 0.42],
            [0.  , 0.42, 0.42, 0.  ]])
     """
-    number("teleport", teleport, least=0, most=1)
+    number("teleport", teleport, minimum=0, maximum=1)
     callback("progress", progress)
     weights, nodes, notes = _directed(X)
     leaving = np.asarray(weights.sum(axis=1)).ravel()
@@ -126,11 +126,11 @@ def _visits(
         return leaving, 0
     into = (weights * inverse_or_zero(leaving)[:, None]).T.tocsr()
     landing, stuck, stay = leaving / total, leaving == 0, 1.0 - teleport
-    planned = MOST_STEPS
+    planned = MAX_STEPS
     if 0.0 < stay < 1.0:  # a step forgets this share of what is left
-        planned = min(MOST_STEPS, int(np.ceil(np.log(SETTLED) / np.log(stay))) + 1)
+        planned = min(MAX_STEPS, int(np.ceil(np.log(SETTLED) / np.log(stay))) + 1)
     visits, steps, moved = leaving, 0, np.inf
-    while moved > SETTLED * total and steps < MOST_STEPS:
+    while moved > SETTLED * total and steps < MAX_STEPS:
         stepped = stay * times(into, visits[:, None])[:, 0]
         stepped += landing * (teleport * total + stay * float(visits[stuck].sum()))
         if teleport == 0:  # or it might swing for ever

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.adjacency import (
     asymmetry,
@@ -40,7 +41,6 @@ from graphsoft.neighbors.nearest import METRICS, nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.neighbors.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load, row_blocks
-from graphsoft.types import Array, Progress
 
 __all__ = [
     "Features",
@@ -74,7 +74,7 @@ class Graph:
         The names of the nodes in row order, ``range(n)`` where there are none.
     notes : tuple of str
         What was done on the way in, in words.
-    sites : ndarray of shape (n,) or None
+    duplicates : ndarray of shape (n,) or None
         For each node the number of its group of identical feature rows; None where no two rows are identical.
 
     Examples
@@ -90,7 +90,7 @@ class Graph:
     adjacency: sp.csr_array
     nodes: Sequence[Any]
     notes: tuple[str, ...] = ()
-    sites: Array | None = None
+    duplicates: Array | None = None
     _checked: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class Graph:
         data, indices, indptr = given.data.view(), given.indices.view(), given.indptr.view()
         frozen = sp.csr_array((data, indices, indptr), shape=given.shape)
         frozen.has_canonical_format = given.has_canonical_format
-        for buffer in (frozen.data, frozen.indices, frozen.indptr, self.sites):
+        for buffer in (frozen.data, frozen.indices, frozen.indptr, self.duplicates):
             if buffer is not None:
                 buffer.flags.writeable = False
         object.__setattr__(self, "adjacency", frozen)
@@ -113,7 +113,7 @@ class Graph:
 
     @property
     def from_distances(self) -> bool:
-        """Whether distances to neighbours were given, which became weights."""
+        """Whether distances to neighbors were given, which became weights."""
         return any(note.startswith(DISTANCES) for note in self.notes)
 
     @cached_property
@@ -156,22 +156,22 @@ def as_graph(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
-    """Make a checked graph of features, of a graph, or of neighbour lists.
+    """Make a checked graph of features, of a graph, or of neighbor lists.
 
     Parameters
     ----------
     X : array_like, data frame, sparse matrix, networkx graph or Graph
         Features with one row for each point; or symmetric weights of at least 0; or a sparse matrix of
-        distances to nearest neighbours as scikit-learn's ``KNeighborsTransformer`` makes it.
+        distances to nearest neighbors as scikit-learn's ``KNeighborsTransformer`` makes it.
     affinity : {"auto", "features", "precomputed"}
         What a matrix holds. ``auto`` takes a sparse square matrix as a graph, and any other as features.
         ``precomputed`` takes sparse and dense matrices as graphs. A sparse square matrix that is not
-        symmetric is read as distances to neighbours if it looks like that: equally many entries stored in
+        symmetric is read as distances to neighbors if it looks like that: equally many entries stored in
         every row, rising, none but zeros on the diagonal. If it does not, it is refused, unless a `metric`
         other than ``euclidean`` tells that its rows are points. `Graph.notes` say what was assumed.
     n_neighbors, metric, weights, symmetrize, neighbors, rng, progress
         How to join points; see :func:`knn_graph`. A graph that is given needs none of them, and is refused
-        beside `neighbors`; distances to neighbours need `weights` and `symmetrize`.
+        beside `neighbors`; distances to neighbors need `weights` and `symmetrize`.
 
     Returns
     -------
@@ -214,7 +214,7 @@ class Features:
     columns : tuple of str or None
         The names of the features, where a data frame told them.
     neighbors : object or None
-        What finds neighbours in place of graphsoft: the caller's own, fitted to the distinct points.
+        What finds neighbors in place of graphsoft: the caller's own, fitted to the distinct points.
     fitted : int or None
         The number of those, where others came in later that it does not know.
     """
@@ -281,13 +281,13 @@ def _symmetric(values: Array) -> bool:
 def _by_hand(graph: Graph) -> Graph:
     """Check a graph that was not made here, as one with other names: the compiled loops would trust it."""
     made = _given(sparse_matrix(graph.adjacency), None, [])
-    count, sites = len(made), graph.sites
+    count, sites = len(made), graph.duplicates
     if len(graph.nodes) != count:
         problem = f"has {len(graph.nodes)} names for {count} nodes"
         raise InputError("X", problem, "give one name for each row of its adjacency")
     if sites is not None and not (sites.shape == (count,) and np.isin(sites, np.arange(count)).all()):
-        raise InputError("X", "has sites that do not number its nodes", "leave the sites as they were")
-    return marked(replace(made, nodes=graph.nodes, notes=graph.notes, sites=sites))
+        raise InputError("X", "has duplicates that do not number its nodes", "leave them as they were")
+    return marked(replace(made, nodes=graph.nodes, notes=graph.notes, duplicates=sites))
 
 
 def marked(graph: Graph) -> Graph:
@@ -297,7 +297,7 @@ def marked(graph: Graph) -> Graph:
 
 
 def _like_graph(matrix: sp.csr_array) -> bool:
-    """Tell whether a square matrix is symmetric, or has neighbours in it: equally many in every row."""
+    """Tell whether a square matrix is symmetric, or has neighbors in it: equally many in every row."""
     if (matrix.data < 0).any():
         return False
     lengths = np.diff(matrix.indptr)
@@ -324,7 +324,7 @@ def _given(matrix: sp.csr_array, nodes: tuple[Any, ...] | None, notes: list[str]
 
 
 def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
-    """Make a graph of symmetric edge weights, or else of distances to neighbours."""
+    """Make a graph of symmetric edge weights, or else of distances to neighbors."""
     check_square(matrix)
     edges, done = weight_matrix(matrix, "X")
     result, pair = asymmetry(edges)
@@ -335,7 +335,7 @@ def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: 
     if lists is None:
         raise refuse_asymmetric(matrix, pair, "X")
     indices, distances = lists
-    note = f"{DISTANCES} to the {indices.shape[1]} nearest neighbours; {weights} weights, {symmetrize}"
+    note = f"{DISTANCES} to the {indices.shape[1]} nearest neighbors; {weights} weights, {symmetrize}"
     return _graph(symmetric(indices, edge_weights(indices, distances, weights), symmetrize), None, [note])
 
 
@@ -367,31 +367,31 @@ def knn_graph(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Graph:
-    """Join every point to its nearest neighbours.
+    """Join every point to its nearest neighbors.
 
     Parameters
     ----------
     X : array_like, data frame or sparse matrix of shape (n, d)
         One row for each point.
     n_neighbors : int
-        At most n - 1; more are cut to that with a warning. A point is no neighbour of itself.
+        At most n - 1; more are cut to that with a warning. A point is no neighbor of itself.
     metric : str
         ``euclidean`` or ``cosine``; for dense data also ``correlation``, ``manhattan``, ``chebyshev``,
         ``canberra``, ``braycurtis`` and ``hamming``. For ``cosine`` and ``correlation`` directions at a right
-        angle or beyond are no neighbours, and rows of zeros (empty documents) stay without edges, with a
+        angle or beyond are no neighbors, and rows of zeros (empty documents) stay without edges, with a
         warning.
     weights : {"local-scaling", "gaussian", "connectivity", "jaccard", "relative"}
-        With d the distance of i and j, and s the distance of a point to the last of its neighbours:
-        exp(-d² / (s_i s_j)); exp(-d² / (2 σ²)) with σ the median of all s; 1; the neighbours that i and j
+        With d the distance of i and j, and s the distance of a point to the last of its neighbors:
+        exp(-d² / (s_i s_j)); exp(-d² / (2 σ²)) with σ the median of all s; 1; the neighbors that i and j
         share over those that either has, each point counted among its own; exp(-d / sqrt(s_i s_j)).
     symmetrize : {"union", "mutual", "average"}
         What becomes of an edge that was found from one side only: it is kept, dropped, or halved.
     neighbors : object, optional
-        What finds neighbours in place of graphsoft, with the interface of scikit-learn's transformers:
-        ``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbours, as
+        What finds neighbors in place of graphsoft, with the interface of scikit-learn's transformers:
+        ``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbors, as
         ``KNeighborsTransformer(mode="distance")`` and ``PyNNDescentTransformer`` do, and a few lines around
         any other library. Its distances are taken as they are, so `metric` must be left out; of each point's
-        neighbours the `n_neighbors` nearest are kept, and fewer are fine. Let it find a few more than that,
+        neighbors the `n_neighbors` nearest are kept, and fewer are fine. Let it find a few more than that,
         for most count the point itself. It is fitted to the distinct rows.
     rng : None, int, or numpy Generator
         Seed of the approximate search, or anything else that ``numpy.random.default_rng`` takes; nothing else
@@ -406,9 +406,9 @@ def knn_graph(
 
     Notes
     -----
-    Identical rows are one site. Neighbours are sought among sites, so that copies of a point neither fill its
+    Identical rows are one site. Neighbors are sought among sites, so that copies of a point neither fill its
     list nor are torn apart; each copy is joined to copies of its own site by weight 1 and to one copy of each
-    neighbouring site. `Graph.sites` tells which rows are identical.
+    neighboring site. `Graph.duplicates` tells which rows are identical.
 
     The search is exact up to the sizes given in :mod:`graphsoft.neighbors.nearest`, and approximate
     beyond. The same input gives the same bits on any number of threads.
@@ -470,7 +470,7 @@ def joined_to_nearest(
         indices, distances = found_within(features.neighbors, rows, found)
         distance = f"distances by {type(features.neighbors).__name__}"
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
-    notes = [*features.notes, f"{found} nearest neighbours, {distance}, {weights} weights, {symmetrize}"]
+    notes = [*features.notes, f"{found} nearest neighbors, {distance}, {weights} weights, {symmetrize}"]
     if len(heads) == count:
         return _graph(matrix, None, notes)
     notes.append(f"{count} rows are {len(heads)} distinct points")

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Features, Graph, check_options, marked, read_input
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.neighbors.points import Points
 from graphsoft.neighbors.weights import SMALLEST
 from graphsoft.parallel import row_blocks
-from graphsoft.types import Array
 
-__all__ = ["MOST_POINTS", "PAIR_WEIGHTS", "all_pairs", "pairwise_graph"]
+__all__ = ["MAX_POINTS", "PAIR_WEIGHTS", "all_pairs", "pairwise_graph"]
 
 # All pairs of so many points take 4.8 GB.
-MOST_POINTS = 20_000
+MAX_POINTS = 20_000
 PAIR_WEIGHTS = ("relative", "local-scaling", "gaussian")
 # What SciPy calls otherwise.
 SCIPY_NAMES = {"manhattan": "cityblock"}
@@ -41,7 +41,7 @@ def pairwise_graph(
     metric : str
         As of :func:`graphsoft.knn_graph`.
     weights : {"relative", "local-scaling", "gaussian"}
-        With d the distance of i and j, and s the distance of a point to its n-th neighbour:
+        With d the distance of i and j, and s the distance of a point to its n-th neighbor:
         ``relative`` exp(-d / sqrt(s_i s_j)), ``local-scaling`` exp(-d² / (s_i s_j)), ``gaussian``
         exp(-d² / (2 σ²)).
     n_neighbors : int
@@ -67,19 +67,19 @@ def pairwise_graph(
     features = read_input(X, "features", metric, "relative")
     if isinstance(features, Graph):
         raise InputError("X", "is a graph, not a table of points", "pass it as it is")
-    if len(features) > MOST_POINTS:
+    if len(features) > MAX_POINTS:
         problem = f"has {len(features)} points, and all pairs of them would be stored"
-        raise InputError("X", problem, f"pass at most {MOST_POINTS}, or use graphsoft.knn_graph")
+        raise InputError("X", problem, f"pass at most {MAX_POINTS}, or use graphsoft.knn_graph")
     return all_pairs(features, weights, n_neighbors, sigma)
 
 
-def all_pairs(features: Features, weights: str, neighbours: int, sigma: float | None = None) -> Graph:
+def all_pairs(features: Features, weights: str, neighbors: int, sigma: float | None = None) -> Graph:
     """Make the graph of :func:`pairwise_graph` of arguments that have been checked."""
     points = Points.of(features.values, features.metric)  # brings extreme numbers to an ordinary size
     power = _distances(points)
     count = len(power)
-    scales = np.partition(power, min(neighbours, count - 1), axis=1)[:, min(neighbours, count - 1)]
-    # many copies of one point have their n-th neighbour at 0, and opposites are infinitely far to Bray-Curtis
+    scales = np.partition(power, min(neighbors, count - 1), axis=1)[:, min(neighbors, count - 1)]
+    # many copies of one point have their n-th neighbor at 0, and opposites are infinitely far to Bray-Curtis
     positive = scales[(scales > 0) & np.isfinite(scales)]
     scales[scales == 0] = positive.min() if len(positive) else 1.0
     scales[~np.isfinite(scales)] = positive.max() if len(positive) else 1.0

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.mapped import in_file, room
 from graphsoft.parallel import row_blocks
-from graphsoft.types import Array
 
 __all__ = [
     "REAL_KINDS",
@@ -74,31 +74,31 @@ def number(
     argument: str,
     value: Any,
     *,
-    least: float | None = None,
+    minimum: float | None = None,
     above: float | None = None,
-    most: float | None = None,
+    maximum: float | None = None,
     below: float | None = None,
 ) -> float:
     """Return `value` as a float if it is a finite real number (not a bool) within the bounds.
 
     Examples
     --------
-    >>> number("tolerance", 0, least=0, below=1)
+    >>> number("tolerance", 0, minimum=0, below=1)
     0.0
-    >>> number("strength", 2, above=0, most=1)
+    >>> number("strength", 2, above=0, maximum=1)
     Traceback (most recent call last):
     graphsoft.errors.InputError: strength: got 2. Remedy: use a number above 0 and at most 1.
     """
-    bounds = (("of at least", least), ("above", above), ("at most", most), ("below", below))
+    bounds = (("of at least", minimum), ("above", above), ("at most", maximum), ("below", below))
     found = np.nan
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
         with contextlib.suppress(OverflowError):  # a whole number beyond all floats
             found = float(value)
     if (
         np.isfinite(found)
-        and (least is None or found >= least)
+        and (minimum is None or found >= minimum)
         and (above is None or found > above)
-        and (most is None or found <= most)
+        and (maximum is None or found <= maximum)
         and (below is None or found < below)
     ):
         return found

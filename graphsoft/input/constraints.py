@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.types import Array
 
 __all__ = [
     "LABELS",
     "by_name",
     "kept_pairs",
-    "labelled",
+    "labeled",
     "listed_labels",
     "listed_pairs",
     "side_information",
 ]
 
-# All pairs of labelled points are stored, so that twice as many take four times the memory.
-MOST_LABELS = 2000
+# All pairs of labeled points are stored, so that twice as many take four times the memory.
+MAX_LABELS = 2000
 LABELS = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
 WRITTEN_MISSING = {"", "-1", "nan", "NaN", "None", "<NA>"}  # which NumPy makes of numbers among texts
 PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
@@ -99,16 +99,16 @@ def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ..
         return ()
     if isinstance(known, Mapping):
         return tuple(known.items())
-    rows, labels = labelled("known", known, nodes)
+    rows, labels = labeled("known", known, nodes)
     return tuple(zip((nodes[row] for row in rows.tolist()), labels, strict=True))
 
 
-def labelled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
+def labeled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Find the rows of the points whose label is known, rising, and these labels.
 
     Examples
     --------
-    >>> rows, labels = labelled("known", ["b", None, "a", -1], range(4))
+    >>> rows, labels = labeled("known", ["b", None, "a", -1], range(4))
     >>> rows.tolist(), labels
     ([0, 2], ['b', 'a'])
     """
@@ -259,10 +259,10 @@ def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:
     """Read labels of some points: their rows, and their labels as numbers."""
     if known is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    points, labels = labelled("known", known, nodes)
-    if len(points) > MOST_LABELS:
+    points, labels = labeled("known", known, nodes)
+    if len(points) > MAX_LABELS:
         problem = f"labels {len(points)} points, and all pairs of them are stored"
-        raise InputError("known", problem, f"give at most {MOST_LABELS}")
+        raise InputError("known", problem, f"give at most {MAX_LABELS}")
     distinct: dict[Any, int] = {}
     try:
         numbered = [distinct.setdefault(label, len(distinct)) for label in labels]

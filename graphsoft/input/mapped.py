@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.parallel import row_blocks
-from graphsoft.types import Array
 
 __all__ = ["in_file", "room", "stacked", "taken"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.checks import REAL_KINDS, refuse_no_numbers
-from graphsoft.types import Array
 
 __all__ = ["canonical", "narrow", "sparse_matrix"]
 

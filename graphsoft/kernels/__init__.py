@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 
-from graphsoft.types import Array
+from graphsoft.aliases import Array
 
 __all__ = ["kernel", "parts_of", "unsigned"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.hashing import mixed
-from graphsoft.types import Array
 
 __all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
 

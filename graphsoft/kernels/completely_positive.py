@@ -1,6 +1,6 @@
 """Loops of the completely positive factorization, of affinities among pairs or among more points.
 
-A node's neighbours are lists of the ``order - 1`` other points of each of its tuples; for pairs these are the
+A node's neighbors are lists of the ``order - 1`` other points of each of its tuples; for pairs these are the
 column indices of a sparse matrix, one in each list. ``factor`` (n, k) holds a row for each point, ``others``
 (entries, order - 1) the lists, and ``energy`` stands for ``1/2 sum (F - model)^2`` over ordered tuples of
 distinct points.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = ["agreements", "sweep", "sweep_stored", "symmetric_sums"]
 
@@ -210,15 +210,15 @@ def sweep_stored(
                 model[at] += row[r] * product
         falls[s] = 0.0
         for r in range(count):
-            pull, modelled, square = 0.0, 0.0, 0.0
+            pull, modeled, square = 0.0, 0.0, 0.0
             for at in range(stored):
                 # what is below zero goes into the divisor, so that entries stay positive
                 pull += max(affinities[first + at], 0.0) * products[at, r]
-                modelled += (model[at] - min(affinities[first + at], 0.0)) * products[at, r]
+                modeled += (model[at] - min(affinities[first + at], 0.0)) * products[at, r]
                 square += products[at, r] ** 2
-            if row[r] > 0 and modelled > 0:
-                ratio, old = pull / modelled, row[r]
+            if row[r] > 0 and modeled > 0:
+                ratio, old = pull / modeled, row[r]
                 row[r] = old * ratio
-                falls[s] += old * (ratio - 1.0) ** 2 * (2.0 * modelled - old * square)
+                falls[s] += old * (ratio - 1.0) ** 2 * (2.0 * modeled - old * square)
                 for at in range(stored):
                     model[at] += (row[r] - old) * products[at, r]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = [
     "affected",
@@ -30,7 +30,7 @@ def best_partners(
     partners: Array,
     scores: Array,
 ) -> None:
-    """Find for the rows `start:stop` the neighbour of largest ``w_ij / (d_i d_j)``, or -1."""
+    """Find for the rows `start:stop` the neighbor of largest ``w_ij / (d_i d_j)``, or -1."""
     for i in range(start, stop):
         best, score = -1, 0.0
         for edge in range(indptr[i], indptr[i + 1]):
@@ -43,7 +43,7 @@ def best_partners(
 
 
 @kernel
-def match(partners: Array, order: Array, most: int, leaders: Array) -> int:
+def match(partners: Array, order: Array, max_merges: int, leaders: Array) -> int:
     """Pair nodes with their best partners in the given order, each at most once; returns the number of pairs.
 
     ``leaders[i]`` must come in as i; the higher node of a pair gets the lower one for its leader.
@@ -52,7 +52,7 @@ def match(partners: Array, order: Array, most: int, leaders: Array) -> int:
     pairs = 0
     for i in order:
         j = partners[i]
-        if pairs == most:
+        if pairs == max_merges:
             break
         if j < 0 or taken[i] or taken[j]:
             continue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = ["cut_off", "least_cut", "move_nodes"]
 
@@ -51,7 +51,7 @@ def move_nodes(
     degrees: Array,
     start: int,
     stop: int,
-    least_fall: float,
+    min_fall: float,
     labels: Array,
     mass: Array,
     cut: Array,
@@ -59,7 +59,7 @@ def move_nodes(
 ) -> int:
     """Move each node of `start:stop` in turn to where the normalized cut is least; returns how many moved.
 
-    A move must lower it by more than `least_fall`; a cluster's last node stays. Updates `labels`, and of
+    A move must lower it by more than `min_fall`; a cluster's last node stays. Updates `labels`, and of
     every cluster what it weighs, what it cuts off, and how many nodes it has.
     """
     count, moved = mass.shape[0], 0
@@ -83,7 +83,7 @@ def move_nodes(
         cut_left = max(cut[own] - (outside - links[own]) + links[own], 0.0)
         before = cut[own] / mass[own] if mass[own] > 0.0 else 0.0
         lost = (cut_left / mass_left if mass_left > 0.0 else 0.0) - before
-        best, least = own, -least_fall
+        best, least = own, -min_fall
         for at in range(found):
             r = near[at]
             if r != own:

@@ -1,4 +1,4 @@
-"""Loops of the approximate neighbour search: random trees, pairs in their leaves, neighbours of neighbours.
+"""Loops of the approximate neighbor search: random trees, pairs in their leaves, neighbors of neighbors.
 
 Every point has a list of the nearest points found so far: their numbers, -1 where there are none, and their
 squared distances in float32, rising, infinite where there are none.
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.hashing import mixed
-from graphsoft.types import Array
 
 __all__ = ["fill_reverse", "halve_parts", "join_leaves", "list_known", "look_around", "sketch"]
 
@@ -197,7 +197,7 @@ def join_leaves(
     Leaf i holds ``order[leaves[i]:leaves[i + 1]]``, and `places` tells where a point is in `order`. Two
     points of which one has the other in its list have met before, and are passed over: from the second tree
     on these are nearly all that are near each other. Numbers are taken relative to a point of the leaf, so
-    that little is lost to rounding. Returns how many neighbours were found.
+    that little is lost to rounding. Returns how many neighbors were found.
     """
     depth, last, found, most = data.shape[1], ids.shape[1] - 1, 0, 0
     for leaf in range(start, stop):
@@ -235,7 +235,7 @@ def join_leaves(
 
 @kernel
 def fill_reverse(ids: Array, fresh: Array, start: int, stop: int, out: Array, fresh_out: Array) -> None:
-    """List for each of the points ``start:stop`` some of those that it is a neighbour of, high ranks first.
+    """List for each of the points ``start:stop`` some of those that it is a neighbor of, high ranks first.
 
     `ids` and `fresh` are turned, (listed, n), for they are read rank by rank; `out` (n, r) is passed in
     full of -1.
@@ -282,7 +282,7 @@ def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
 
 @kernel
 def _gather(row: int, old: tuple[Array, Array, Array, Array], table: Array, out: Array) -> int:
-    """Write the neighbours of the neighbours of a row into `out`, each once; tell how many.
+    """Write the neighbors of the neighbors of a row into `out`, each once; tell how many.
 
     A pair is passed over where neither of the two steps to it is fresh.
     """
@@ -325,10 +325,10 @@ def look_around(
     gaps: Array,
     fresh: Array,
 ) -> int:
-    """Let the points ``start:stop`` meet the neighbours of their neighbours.
+    """Let the points ``start:stop`` meet the neighbors of their neighbors.
 
     `old` are the lists before the round, as (ids, fresh, reverse, reverse_fresh); `ids` and `gaps`
-    hold the same at first and only the rows of these points change. Returns how many neighbours were found.
+    hold the same at first and only the rows of these points change. Returns how many neighbors were found.
     """
     table = np.full(SLOTS, -1, dtype=np.int64)
     # after the last candidate three more are read and not used

@@ -8,7 +8,7 @@ one over each cluster's mass, 0 for a dead one. The gain of cluster q at node i 
 one where q holds its share at a stationary point, and at most one where it holds none.
 
 Most nodes hold one cluster, with a share of 1, and most edges lead to such a node: `single` has its cluster,
-and -1 for every other node. To all neighbours in one single cluster the model is the same, so their weights
+and -1 for every other node. To all neighbors in one single cluster the model is the same, so their weights
 are summed first: such an edge costs one look into `single`, and no division.
 """
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.growing import longer
-from graphsoft.types import Array
 
 __all__ = [
     "at_borders",
@@ -32,7 +32,7 @@ __all__ = [
 
 @kernel
 def _is_inside(indptr: Array, indices: Array, single: Array, i: int) -> bool:
-    """Tell whether a node and all its neighbours hold just one cluster, the same."""
+    """Tell whether a node and all its neighbors hold just one cluster, the same."""
     edge = indptr[i]
     while edge < indptr[i + 1] and single[indices[edge]] == single[i]:
         edge += 1
@@ -68,7 +68,7 @@ def gains(
     out_ptr: Array,
     out_likelihood: Array,
 ) -> tuple[Array, Array]:
-    """Find the clusters of the nodes ``rows[start:stop]`` and their gains: own ones first, then neighbours'.
+    """Find the clusters of the nodes ``rows[start:stop]`` and their gains: own ones first, then neighbors'.
 
     `floor` stands for the model at an edge whose ends share no cluster.
     """
@@ -173,7 +173,7 @@ def sweep(
     inverse_mass: Array,
     floor: float,
     over: float,
-    least: float,
+    min_share: float,
     start: int,
     stop: int,
     out_shares: Array,
@@ -181,7 +181,7 @@ def sweep(
     """Multiply the shares of the nodes ``rows[start:stop]`` by their gains, on the clusters that they hold.
 
     With an `over` above 1 by ``gain * (1 + (over - 1) * min(gain - 1, 0.5))``, near one that power of the
-    gain; far from there more would overshoot. A share up to `least` becomes 0. A node that would lose
+    gain; far from there more would overshoot. A share up to `min_share` becomes 0. A node that would lose
     everything stays as it is.
     """
     count = inverse_mass.shape[0]
@@ -212,7 +212,7 @@ def sweep(
             value = own[cluster] * gain[cluster] + alone[cluster] * min(own[cluster] / floor, 1.0)
             if value > 0.0:
                 value *= 1.0 + (over - 1.0) * min(value / shares[at] - 1.0, 0.5)
-            out_shares[at] = value if value > least else 0.0
+            out_shares[at] = value if value > min_share else 0.0
             total += out_shares[at]
             own[cluster] = 0.0
         for at in range(ptr[i], ptr[i + 1]):
@@ -222,18 +222,18 @@ def sweep(
 @kernel
 def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[float, int]:
     """Find the least gain in ``start:stop``, at least 1, by which a cluster enters; how many have it."""
-    most = len(largest)
-    for place in range(most):
+    max_entering = len(largest)
+    for place in range(max_entering):
         largest[place] = 1.0
     for at in range(start, stop):
-        value, place = gain[at], most - 1
+        value, place = gain[at], max_entering - 1
         if value > largest[place]:
             while place > 0 and largest[place - 1] < value:
                 largest[place] = largest[place - 1]
                 place -= 1
             largest[place] = value
-    bar, equal = largest[most - 1], 0
-    for place in range(most):
+    bar, equal = largest[max_entering - 1], 0
+    for place in range(max_entering):
         equal += largest[place] == bar
     return bar, equal
 
@@ -245,9 +245,9 @@ def reweight(
     gain_ptr: Array,
     gain_clusters: Array,
     gain: Array,
-    seed: float,
-    most: int,
-    least: float,
+    entry_share: float,
+    max_entering: int,
+    min_share: float,
     out_ptr: Array,
     out_clusters: Array,
     out_shares: Array,
@@ -256,12 +256,12 @@ def reweight(
 
     The pointers of shares and of gains need not begin at 0.
 
-    A cluster that a row does not hold enters with ``seed * min(gain - 1, 1)`` if its gain is above one and
-    one of the `most` largest, of equal ones the first; and a share below `least` is dropped. A row that would
-    lose everything stays as it is.
+    A cluster that a row does not hold enters with ``entry_share * min(gain - 1, 1)`` if its gain is above
+    one and one of the `max_entering` largest; of equal ones the first enters. A share below `min_share` is
+    dropped. A row that would lose everything stays as it is.
     """
     filled = 0
-    largest = np.empty(most)
+    largest = np.empty(max_entering)
     for i in range(len(ptr) - 1):
         first, total = filled, 0.0
         held, own, offset = ptr[i + 1] - ptr[i], ptr[i], gain_ptr[i]
@@ -271,9 +271,9 @@ def reweight(
             if at < held:
                 value = shares[own + at] * times
             elif times > bar or (times == bar and equal > 0):
-                value = seed * min(times - 1.0, 1.0)
+                value = entry_share * min(times - 1.0, 1.0)
                 equal -= times == bar
-            if value > least:
+            if value > min_share:
                 out_clusters[filled] = gain_clusters[offset + at]
                 out_shares[filled] = value
                 total += value

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = ["cluster_sums", "regroup"]
 
 # A node with all but this share of its cluster's mass stays: what would be left is lost in rounding.
-LEAST_LEFT = 1e-6
+MIN_LEFT = 1e-6
 # A move must lower the objective by this.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 
 @kernel
@@ -57,7 +57,7 @@ def regroup(
     for i in range(start, stop):
         home = labels[i]
         left = size[home] - mass[i]
-        if members[home] == 1 or left < LEAST_LEFT * size[home]:
+        if members[home] == 1 or left < MIN_LEFT * size[home]:
             continue
         loop = 0.0
         for at in range(indptr[i], indptr[i + 1]):
@@ -67,7 +67,7 @@ def regroup(
                 towards[labels[indices[at]]] += data[at]
         stays = _density(inside[home], size[home])
         leaves = _density(inside[home] - 2.0 * towards[home] - loop, left)
-        best, most = home, LEAST_GAIN
+        best, most = home, MIN_GAIN
         for q in range(count):
             joins = _density(inside[q] + 2.0 * towards[q] + loop, size[q] + mass[i])
             joins -= _density(inside[q], size[q])

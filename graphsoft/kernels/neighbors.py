@@ -1,4 +1,4 @@
-"""Loops of the neighbour search: exact distances, the best columns of a row, shared neighbours.
+"""Loops of the neighbor search: exact distances, the best columns of a row, shared neighbors.
 
 A point is a row of `values` times its entry of `factors`, one over its length for directions, so that no
 scaled copy of the data is made.
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = [
     "candidate_distances",
@@ -340,9 +340,9 @@ def nearest_sparse(
 
 @kernel
 def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> None:
-    """Compute the Jaccard index of the lists of each row and its neighbours, every point counted in its own.
+    """Compute the Jaccard index of the lists of each row and its neighbors, every point counted in its own.
 
-    `neighbors` (n, k) holds the lists, each rising, with -1 (no neighbour) first; `out` (n, k) stays
+    `neighbors` (n, k) holds the lists, each rising, with -1 (no neighbor) first; `out` (n, k) stays
     untouched there.
     """
     width = neighbors.shape[1]

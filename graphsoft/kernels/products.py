@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.growing import longer
-from graphsoft.types import Array
 
 __all__ = ["links", "times_dense"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = ["penalized_rows"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.types import Array
 
 __all__ = ["best", "descend", "row_squares"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Rows
 from graphsoft.kernels import baum_eagon, parts_of
 from graphsoft.kernels.products import times_dense
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
-from graphsoft.types import Array, Rows
 
 __all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsoft.types import Array
+from graphsoft.aliases import Array
 
 __all__ = ["Descent", "descend"]
 
@@ -46,8 +46,8 @@ class Descent:
 def descend(
     function: Function,
     start: Array,
-    most: int,
-    least: float,
+    max_steps: int,
+    min_fall: float,
     seen: Callable[[int], None] | None = None,
 ) -> Descent:
     """Minimize a function of an array of any shape.
@@ -60,9 +60,9 @@ def descend(
     function : callable
         From a point to the value there and the gradient, a new array of the same shape.
     start : ndarray
-    most : int
+    max_steps : int
         Steps at most.
-    least : float
+    min_fall : float
         Stop when a step lowers the function by no more than this, on average over a few steps.
     seen : callable, optional
         Called with the number of steps after each.
@@ -76,7 +76,7 @@ def descend(
     point, past = start, deque[tuple[Array, Array, float]](maxlen=HISTORY)
     value, gradient = function(point)
     values = deque([value], maxlen=WINDOW + 1)
-    for step in range(1, most + 1):
+    for step in range(1, max_steps + 1):
         found = _step(function, point, value, gradient, past)
         if found is None and past:  # the curvature misled it
             past.clear()
@@ -93,9 +93,9 @@ def descend(
         if seen is not None:
             seen(step)
         fall = (values[0] - values[-1]) / (len(values) - 1)
-        if len(values) > WINDOW and fall <= least:
+        if len(values) > WINDOW and fall <= min_fall:
             return Descent(point, step, fall, True)
-    return Descent(point, most, (values[0] - values[-1]) / max(1, len(values) - 1), False)
+    return Descent(point, max_steps, (values[0] - values[-1]) / max(1, len(values) - 1), False)
 
 
 def _dot(first: Array, second: Array) -> float:

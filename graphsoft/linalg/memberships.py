@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.types import Array
+from graphsoft.aliases import Array
 
 __all__ = [
     "entropies",
@@ -61,15 +61,15 @@ def rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def membership_rows(weights: Array, least: float = 0.0) -> sp.csr_array:
-    """Make memberships of dense non-negative weights: entries up to `least` of their row's sum are dropped.
+def membership_rows(weights: Array, min_share: float = 0.0) -> sp.csr_array:
+    """Make memberships of dense non-negative weights; shares up to `min_share` are dropped.
 
     A row of zeros says nothing about its point, which then belongs to all clusters alike.
 
     Parameters
     ----------
     weights : ndarray of shape (n, m)
-    least : float
+    min_share : float
         Below ``1 / m``.
 
     Examples
@@ -82,7 +82,7 @@ def membership_rows(weights: Array, least: float = 0.0) -> sp.csr_array:
     largest = weights.max(axis=1, keepdims=True)
     shares = np.where(largest > 0, weights / np.where(largest > 0, largest, 1.0), 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    shares[shares <= least] = 0.0
+    shares[shares <= min_share] = 0.0
     return rows_to_one(sp.csr_array(shares))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
@@ -22,7 +23,6 @@ from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import map_blocks
-from graphsoft.types import Array, Progress
 
 __all__ = ["BaumEagon"]
 
@@ -34,7 +34,7 @@ SHRINK, WIDEN = 0.7, 2.0
 # falls to zero could not come back.
 MARGIN = 0.1
 # A share below this is dropped in the end.
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 ROWS = 1 << 13
 
 
@@ -76,7 +76,7 @@ class BaumEagon:
         choice("start", self.start, STARTS)
         choice("constant", self.constant, CONSTANTS)
         integer("max_sweeps", self.max_sweeps, 1)
-        number("tolerance", self.tolerance, least=0, below=1)
+        number("tolerance", self.tolerance, minimum=0, below=1)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the graph only."""
@@ -106,7 +106,7 @@ class BaumEagon:
                 part = part * SHRINK if better else min(1.0, part * WIDEN)
         else:
             status = ended(sweep, False, f"still falling by {fall:.1g} a sweep")
-        return Clustering(membership_rows(state.shares, LEAST), tuple(trace), status, sweep)
+        return Clustering(membership_rows(state.shares, MIN_SHARE), tuple(trace), status, sweep)
 
 
 @dataclass(frozen=True)

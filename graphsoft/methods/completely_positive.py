@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
@@ -25,14 +26,13 @@ from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
 from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
-from graphsoft.types import Array, Progress
 
 __all__ = ["UNSTORED", "CompletelyPositive", "Target", "factorized"]
 
 NORMALIZATIONS = ("auto", "none", "step", "doubly-stochastic", "additive")
 UNSTORED = ("zero", "unknown")
 # Shares below this are dropped from the memberships.
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 # Row sums that are further from one than this are worth a word in the status.
 UNEVEN = 1e-3
 
@@ -51,7 +51,7 @@ class CompletelyPositive:
         row sums; scaling until all row sums are one; or summands that make the row sums equal and no entry
         negative. For the last two a point is as much like itself as like the most similar other one, so
         that they always exist. ``auto`` scales to row sums of one, and does nothing where unstored pairs are
-        unknown, for then row sums say little. Over 19 data sets, with graphs of 10 neighbours, the mean
+        unknown, for then row sums say little. Over 19 data sets, with graphs of 10 neighbors, the mean
         normalized mutual information was 0.76 for either scaling, 0.72 for none and 0.57 for summands.
     unstored : {"zero", "unknown"}
         Whether pairs without an edge are known to be unlike, or may be anything, as in a sample of all pairs.
@@ -86,10 +86,10 @@ class CompletelyPositive:
     def __post_init__(self) -> None:
         choice("normalization", self.normalization, NORMALIZATIONS)
         choice("unstored", self.unstored, UNSTORED)
-        number("strength", self.strength, above=0, most=1)
+        number("strength", self.strength, above=0, maximum=1)
         choice("start", self.start, STARTS)
         integer("max_sweeps", self.max_sweeps, 1)
-        number("tolerance", self.tolerance, above=0, most=1)
+        number("tolerance", self.tolerance, above=0, maximum=1)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the graph only."""
@@ -224,7 +224,9 @@ def factorized(
     if not known_only:
         square = factorial(target.order) * float(_sums(shares, target.order)[-1].sum())
     if not pull > 0:
-        return Clustering(membership_rows(shares, LEAST), (), "no affinities to factorize: as at the start")
+        return Clustering(
+            membership_rows(shares, MIN_SHARE), (), "no affinities to factorize: as at the start"
+        )
     # the model at the start is of the right size
     scale = pull / square
     factor = shares * scale ** (1.0 / target.order)
@@ -244,7 +246,7 @@ def factorized(
         if part <= tolerance:
             break
     status = ended(done, part <= tolerance, f"still explaining {part:.1g} more in each")
-    return Clustering(membership_rows(factor, LEAST), tuple(trace), status + note, done)
+    return Clustering(membership_rows(factor, MIN_SHARE), tuple(trace), status + note, done)
 
 
 def _sweep(target: Target, factor: Array, falls: Array) -> None:

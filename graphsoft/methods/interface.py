@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Features, Graph, subgraph
 from graphsoft.linalg.csr import submatrix
 from graphsoft.linalg.memberships import entropies, likeliest
-from graphsoft.types import Array, Progress
 
 __all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
 
@@ -31,7 +31,7 @@ class Sample:
         What the user knows: symmetric, 1 for pairs that belong together, -1 for pairs that do not; see
         :func:`graphsoft.input.constraints.side_information`.
     ordered : bool
-        Whether neighbours have near numbers already, see `graphsoft.engine.ordering`.
+        Whether neighbors have near numbers already, see `graphsoft.engine.ordering`.
     """
 
     given_graph: Graph | None
@@ -69,7 +69,7 @@ class Sample:
         changed.data = np.maximum(changed.data, 0.0)
         changed.eliminate_zeros()
         changed.sort_indices()
-        sites = graph.sites
+        sites = graph.duplicates
         if sites is not None:
             told = np.diff(self.side.indptr) > 0
             own = np.where(told, len(graph) + np.arange(len(graph)), sites)
@@ -173,9 +173,14 @@ def ended(sweeps: int, converged: bool, still: str = "", called: str = "sweeps")
 
 
 def swept(
-    sweep: Callable[[], float], first: float, most: int, least: float, doing: str, progress: Progress | None
+    sweep: Callable[[], float],
+    first: float,
+    max_sweeps: int,
+    min_fall: float,
+    doing: str,
+    progress: Progress | None,
 ) -> tuple[tuple[float, ...], str]:
-    """Repeat a sweep that returns the objective, until one lowers it by less than `least`.
+    """Repeat a sweep that returns the objective, until one lowers it by less than `min_fall`.
 
     Returns
     -------
@@ -189,14 +194,14 @@ def swept(
     ((8.0, 4.0, 2.0, 2.0), 'converged after 3 sweeps')
     """
     trace, fall = [first], 0.0
-    for done in range(1, most + 1):
+    for done in range(1, max_sweeps + 1):
         trace.append(sweep())
         fall = trace[-2] - trace[-1]
         if progress is not None:
-            progress(doing, done, most)
-        if fall < least:
+            progress(doing, done, max_sweeps)
+        if fall < min_fall:
             break
-    return tuple(trace), ended(len(trace) - 1, fall < least, f"still falling by {fall:.1g} a sweep")
+    return tuple(trace), ended(len(trace) - 1, fall < min_fall, f"still falling by {fall:.1g} a sweep")
 
 
 def takes_pairs(method: Method) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import coarsen
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
@@ -15,7 +16,6 @@ from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array, Progress
 
 __all__ = ["KernelKMeans"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.rows import few_different, fit, moved, seed
 from graphsoft.neighbors.points import Points
-from graphsoft.types import Array, Progress
 
 __all__ = ["KMeans", "SphericalKMeans"]
 
@@ -71,10 +71,10 @@ class KMeans:
 
 @dataclass(frozen=True)
 class SphericalKMeans:
-    """Settings of spherical k-means: rows and centres of length one, compared by their cosine; hard clusters.
+    """Settings of spherical k-means: rows and centers of length one, compared by their cosine; hard clusters.
 
     Rows of zeros have no direction, and belong to all clusters alike. The trace is the mean of one minus the
-    cosine between a row and its centre.
+    cosine between a row and its center.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class SphericalKMeans:
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
-        """Find the centres from several starts."""
+        """Find the centers from several starts."""
         points = Points.of(sample.features.values, "cosine")
         directed = np.flatnonzero(points.factors)
         rows = _unit_rows(points, directed)
@@ -140,13 +140,13 @@ class _Ended:
         return len(self.trace) - 1
 
 
-def _from_start(rows: Any, centres: Array, most: int) -> _Ended:
-    """Give every row to the nearest centre, and every centre the direction of its rows' sum, in turn."""
-    labels, cosines = _nearest(rows, centres)
+def _from_start(rows: Any, centers: Array, max_sweeps: int) -> _Ended:
+    """Give every row to the nearest center, and every center the direction of its rows' sum, in turn."""
+    labels, cosines = _nearest(rows, centers)
     trace = [_unlike(cosines)]
-    for _ in range(most):
-        centres = _directions(rows, labels, cosines, len(centres))
-        moved_to, cosines = _nearest(rows, centres)
+    for _ in range(max_sweeps):
+        centers = _directions(rows, labels, cosines, len(centers))
+        moved_to, cosines = _nearest(rows, centers)
         trace.append(_unlike(cosines))
         settled = bool((moved_to == labels).all())
         labels = moved_to
@@ -155,8 +155,8 @@ def _from_start(rows: Any, centres: Array, most: int) -> _Ended:
     return _Ended(labels, tuple(trace), False)
 
 
-def _nearest(rows: Any, centres: Array) -> tuple[Array, Array]:
-    cosines = np.asarray(rows @ centres.T)
+def _nearest(rows: Any, centers: Array) -> tuple[Array, Array]:
+    cosines = np.asarray(rows @ centers.T)
     labels = np.argmax(cosines, axis=1)
     return labels, cosines[np.arange(len(labels)), labels]
 
@@ -166,7 +166,7 @@ def _unlike(cosines: Array) -> float:
 
 
 def _directions(rows: Any, labels: Array, cosines: Array, count: int) -> Array:
-    """Find the centres; one without rows takes the row that is least like its own centre."""
+    """Find the centers; one without rows takes the row that is least like its own center."""
     sums = _sums(rows, labels, count)
     lengths = np.sqrt(np.square(sums).sum(axis=1))
     gone = np.flatnonzero(lengths == 0)
@@ -182,12 +182,12 @@ def _sums(rows: Any, labels: Array, count: int) -> Array:
 
 
 def _seeds(rows: Any, count: int, random: np.random.Generator) -> Array:
-    """Draw rows for centres, each the likelier the less it is like those before (k-means++)."""
+    """Draw rows for centers, each the likelier the less it is like those before (k-means++)."""
     chosen = [int(random.integers(rows.shape[0]))]
     unlike = np.full(rows.shape[0], np.inf)
     while len(chosen) < count:
-        centre = _dense(rows[[chosen[-1]]])[0]
-        unlike = np.minimum(unlike, np.maximum(1.0 - np.asarray(rows @ centre), 0.0))
+        center = _dense(rows[[chosen[-1]]])[0]
+        unlike = np.minimum(unlike, np.maximum(1.0 - np.asarray(rows @ center), 0.0))
         unlike[chosen] = 0.0
         total = unlike.sum()
         chance = unlike / total if total > 0 else None

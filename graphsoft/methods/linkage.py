@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.pairwise import SCIPY_NAMES
 from graphsoft.input.checks import choice
 from graphsoft.linalg.memberships import one_cluster_each
@@ -13,13 +14,12 @@ from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.edge_linkage import along_graph, cut
 from graphsoft.methods.parts.rows import few_different, moved
 from graphsoft.neighbors.points import Points, first_copies
-from graphsoft.types import Array, Progress
 
 __all__ = ["Linkage"]
 
 LINKAGES = ("single", "complete", "ward")
 # All pairs of so many points take 0.6 GB, of which SciPy makes a copy; more are joined along their graph.
-MOST_POINTS = 12_000
+MAX_POINTS = 12_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Linkage:
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
         """Look at the features, and at the graph where there are many points."""
-        return frozenset({"features"} if points <= MOST_POINTS else {"features", "graph"})
+        return frozenset({"features"} if points <= MAX_POINTS else {"features", "graph"})
 
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
@@ -63,7 +63,7 @@ class Linkage:
         if few is not None:
             return few
         points = Points.of(sample.features.values, metric)
-        if len(points) <= MOST_POINTS:
+        if len(points) <= MAX_POINTS:
             labels, how = _all_pairs(points, self.kind, count), "all pairs"
         else:
             labels, how = along_graph(points, sample.graph, self.kind, count), "the edges of the graph"

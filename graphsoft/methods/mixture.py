@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.rows import dense_rows, few_different, fit, seed
-from graphsoft.types import Array, Progress
 
 __all__ = ["GaussianMixture"]
 
 # A covariance for each cluster is a square of the features; so many fill 8 MB.
-MOST_FEATURES = 1000
+MAX_FEATURES = 1000
 # What is added to each variance in a cluster, of features with variance 1, so that no covariance is singular.
 RIDGE = 1e-6
 # It ends when the mean log-likelihood gains less in a sweep.
 TOLERANCE = 1e-5
 # A smaller share is dropped; times one over the number of clusters.
-LEAST = 1e-3
+MIN_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class GaussianMixture:
         from sklearn.mixture import GaussianMixture as Mixture
 
         values = sample.features.values
-        if values.shape[1] > MOST_FEATURES:
+        if values.shape[1] > MAX_FEATURES:
             problem = f"has {values.shape[1]} features, and a mixture has a square of them for each cluster"
-            raise InputError("X", problem, f"bring it to at most {MOST_FEATURES}, as by PCA")
+            raise InputError("X", problem, f"bring it to at most {MAX_FEATURES}, as by PCA")
         few = few_different(values, "euclidean", count)
         if few is not None:
             return few
@@ -81,7 +81,7 @@ class GaussianMixture:
             random_state=seed(random),
         )  # fmt: skip
         fit(model, rows)
-        shares = membership_rows(model.predict_proba(rows), LEAST / count)
+        shares = membership_rows(model.predict_proba(rows), MIN_SHARE / count)
         bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last
         sweeps = int(model.n_iter_)
         status = ended(sweeps, bool(model.converged_))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.linalg.csr import gram, times
@@ -16,16 +17,15 @@ from graphsoft.methods.interface import Clustering, Sample, ended, swept
 from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.methods.parts.rows import few_different, fit, non_negative
 from graphsoft.parallel import one_thread
-from graphsoft.types import Array, Progress
 
 __all__ = ["GNMF", "NMF"]
 
 # A smaller share is dropped; times one over the number of clusters.
-LEAST = 1e-3
+MIN_SHARE = 1e-3
 # scikit-learn ends when its coordinates move by less, as a share of the first sweep's move.
 TOLERANCE = 1e-5
 # Smooth factorization ends when a sweep gains less, as a share of the squares of X.
-LEAST_GAIN = 1e-6
+MIN_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class NMF:
     max_sweeps: int = 1000
 
     def __post_init__(self) -> None:
-        number("penalty", self.penalty, least=0)
+        number("penalty", self.penalty, minimum=0)
         for argument in ("starts", "max_sweeps"):
             integer(argument, getattr(self, argument), 1)
 
@@ -105,7 +105,7 @@ class NMF:
 
 @dataclass(frozen=True)
 class GNMF:
-    """Settings of NMF that is smooth along the graph (Cai, He, Han and Huang): neighbours are to be alike.
+    """Settings of NMF that is smooth along the graph (Cai, He, Han and Huang): neighbors are to be alike.
 
     ``X ~ V U^T`` as in `NMF`, by multiplicative updates. The trace is
 
@@ -137,7 +137,7 @@ class GNMF:
     max_sweeps: int = 500
 
     def __post_init__(self) -> None:
-        number("smoothness", self.smoothness, least=0)
+        number("smoothness", self.smoothness, minimum=0)
         choice("start", self.start, STARTS)
         integer("max_sweeps", self.max_sweeps, 1)
 
@@ -164,7 +164,7 @@ class GNMF:
             return state.loss()
 
         trace, status = swept(
-            sweep, state.loss(), self.max_sweeps, LEAST_GAIN, "smooth factorization", progress
+            sweep, state.loss(), self.max_sweeps, MIN_GAIN, "smooth factorization", progress
         )
         return Clustering(_memberships(state.V), trace, status, len(trace) - 1)
 
@@ -233,7 +233,7 @@ def _memberships(coordinates: Array) -> sp.csr_array:
     """Divide columns by their sums, p(point | cluster), and then rows."""
     sums = coordinates.sum(axis=0)
     shares = coordinates / np.where(sums > 0, sums, 1.0)
-    return membership_rows(shares, LEAST / coordinates.shape[1])
+    return membership_rows(shares, MIN_SHARE / coordinates.shape[1])
 
 
 def _multiplied(factor: Array, up: Array, down: Array) -> Array:

@@ -2,7 +2,7 @@
 
 At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows with a
 support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one that
-looks at every cluster its neighbours hold and takes in those that would raise the likelihood.
+looks at every cluster its neighbors hold and takes in those that would raise the likelihood.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import TypeGuard
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import coarsen, tree_order
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.polishing import LEAST, Log
+from graphsoft.engine.polishing import MIN_SHARE, Log
 from graphsoft.engine.sweeps import (
-    SEED,
+    ENTRY_SHARE,
     floor_of,
     swept,
     widened,
@@ -33,24 +34,23 @@ from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Sample
 from graphsoft.methods.parts.losses import refined
 from graphsoft.parallel import map_pieces, pieces_with_columns
-from graphsoft.types import Array, Progress
 
 __all__ = [
     "Relation",
     "by_likelihood",
 ]
 
-# On the scales, where a node can have neighbours in a hundred clusters, shares below this are dropped. Over
+# On the scales, where a node can have neighbors in a hundred clusters, shares below this are dropped. Over
 # the benchmark sets a lower value brings no better clusters.
-LEAST_ON_SCALES = 1e-2
+MIN_SHARE_ON_SCALES = 1e-2
 # With dense support a share is dropped only in the end.
-LEAST_DENSE = 1e-4
+MIN_SHARE_DENSE = 1e-4
 # A scale with fewer nodes for each cluster is passed over.
-LEAST_NODES = 2
+MIN_NODES = 2
 # Losses by their beta.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
 # A divergence is divided by its beta, and must stay within what float64 holds.
-LEAST_BETA = 1e-6
+MIN_BETA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -142,32 +142,32 @@ class Relation:
             return self.loss in NAMED_LOSSES
         number = isinstance(self.loss, int | float | np.integer | np.floating)
         real = number and not isinstance(self.loss, bool)
-        return real and LEAST_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
+        return real and MIN_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
     def _through_scales(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress, np.float32)
-        # neighbouring clusters get neighbouring numbers, for what is read together to lie together
+        # neighboring clusters get neighboring numbers, for what is read together to lie together
         memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
-        worked = sum(len(scale.graph) >= LEAST_NODES * count for scale in scales)
+        worked = sum(len(scale.graph) >= MIN_NODES * count for scale in scales)
         log.planned += self._in_a_round * (worked + self.rounds)
         while scales:
             memberships = memberships[scales.pop().group]
             if not scales:
                 log.trace.clear()  # what is reported is the graph itself
-                memberships = self._fit(graph, memberships, log, self.rounds, LEAST)
-            elif len(scales[-1].graph) >= LEAST_NODES * count:
-                memberships = self._fit(scales[-1].graph, memberships, log, 1, LEAST_ON_SCALES)
+                memberships = self._fit(graph, memberships, log, self.rounds, MIN_SHARE)
+            elif len(scales[-1].graph) >= MIN_NODES * count:
+                memberships = self._fit(scales[-1].graph, memberships, log, 1, MIN_SHARE_ON_SCALES)
         return memberships
 
     def _fit(
-        self, graph: Graph, memberships: sp.csr_array, log: Log, rounds: int, least: float
+        self, graph: Graph, memberships: sp.csr_array, log: Log, rounds: int, min_share: float
     ) -> sp.csr_array:
         if self.support == "dense":
             return _dense_sweeps(graph, memberships, rounds * self._in_a_round, log)
         for _ in range(rounds):
-            memberships, log_likelihood = widened(graph, memberships, least)
+            memberships, log_likelihood = widened(graph, memberships, min_share)
             log.count(log_likelihood)
-            shares = swept(graph, memberships, self.sweeps, least, log.count)
+            shares = swept(graph, memberships, self.sweeps, min_share, log.count)
             memberships = with_shares(memberships, shares)
             memberships.eliminate_zeros()
         return memberships
@@ -180,12 +180,12 @@ def by_likelihood(method: Method) -> TypeGuard[Relation]:
 
 def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log) -> sp.csr_array:
     # a cluster at exactly zero stays there, so every one starts with a little
-    shares = (1.0 - SEED) * memberships.toarray() + SEED / memberships.shape[1]
+    shares = (1.0 - ENTRY_SHARE) * memberships.toarray() + ENTRY_SHARE / memberships.shape[1]
     spare = np.empty_like(shares)
     for _ in range(sweeps):
         log.count(_dense_sweep(graph, shares, spare))
         shares, spare = spare, shares
-    small = shares < LEAST_DENSE
+    small = shares < MIN_SHARE_DENSE
     small[small.all(axis=1)] = False  # of very many clusters a node may hold a little each
     shares[small] = 0.0
     return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.pairwise import all_pairs
 from graphsoft.input.checks import choice, integer
@@ -29,7 +30,6 @@ from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
-from graphsoft.types import Array, Progress
 
 __all__ = ["SoF"]
 
@@ -37,13 +37,13 @@ PAIRS = ("auto", "all", "graph")
 CHANCES = ("relative", "absolute")
 # All pairs of so many points take some seconds.
 FEW = 2000
-# Penalties of the first stage, in units in which the pull of its neighbours on a point is about one, what
+# Penalties of the first stage, in units in which the pull of its neighbors on a point is about one, what
 # they are multiplied by, and the stages. The last penalty is a hundred times the pull: nothing leans on it.
 PENALTY, FACTOR, STAGES = 0.01, 10.0, 5
 # A stage ends when a step lowers its function by this part of what is explained; later ones are finer.
 TOLERANCES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 # A share below this is dropped.
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 ROWS = 1 << 13
 # No loop counts as less, so that no quotient overflows.
 TINY = 1e-300
@@ -59,9 +59,9 @@ class SoF:
 
     Parameters
     ----------
-    neighbours : int
+    neighbors : int
         Where all pairs are looked at, P is exp(-d / sqrt(s_i s_j)) with d the distance of i and j, and s the
-        distance of a point to its neighbour of this number.
+        distance of a point to its neighbor of this number.
     pairs : {"auto", "all", "graph"}
         ``all`` pairs of points that have features; ``graph`` for the weights of the graph, over the largest
         one, in time linear in the edges. ``auto`` takes all pairs of at most 2000 points, as published, and
@@ -84,7 +84,7 @@ class SoF:
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
-    neighbours: int = 10
+    neighbors: int = 10
     pairs: str = "auto"
     chances: str = "relative"
     start: str = "contraction"
@@ -92,7 +92,7 @@ class SoF:
     takes_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        integer("neighbours", self.neighbours, 1)
+        integer("neighbors", self.neighbors, 1)
         choice("pairs", self.pairs, PAIRS)
         choice("chances", self.chances, CHANCES)
         choice("start", self.start, STARTS)
@@ -111,7 +111,7 @@ class SoF:
         whole = "features" in self.reads(len(sample), sample.given_features is not None)
         if self.pairs == "auto" and sample.given_graph is not None and _has_all_loops(sample.given_graph):
             whole = False  # what clusters have in common tells more than how far their mean points are apart
-        pairs = all_pairs(sample.features, "relative", self.neighbours) if whole else sample.graph
+        pairs = all_pairs(sample.features, "relative", self.neighbors) if whole else sample.graph
         graph = pairs if self.start == "random" else sample.informed().graph
         largest = 1.0 if whole else float(pairs.adjacency.data.max())
         if sample.side is not None:
@@ -120,7 +120,7 @@ class SoF:
         relative = self.chances == "relative"
         problem = _Problem.of(pairs, largest, relative, 1.0 if whole or not relative else 0.0)
         if problem.squares == 0.0:  # for all who were joined are known to be apart
-            return Clustering(membership_rows(shares, LEAST), (), "no pair has a chance: not fitted")
+            return Clustering(membership_rows(shares, MIN_SHARE), (), "no pair has a chance: not fitted")
         best, trace, steps = shares, [problem.error(shares)], 0
         unit = problem.pull(shares)
         for stage in range(STAGES):
@@ -136,7 +136,7 @@ class SoF:
             trace.append(min(error, trace[-1]))
         still = f"still falling by {found.fall * unit / problem.squares:.1e} a step"
         status = ended(steps, found.converged, still, "steps")
-        return Clustering(membership_rows(best, LEAST), tuple(trace), status, steps)
+        return Clustering(membership_rows(best, MIN_SHARE), tuple(trace), status, steps)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphsoft.aliases import Progress
 from graphsoft.cuts import cut_value
 from graphsoft.engine.coarsening import contracted, grouped
 from graphsoft.graph.graph import Graph
@@ -14,7 +15,6 @@ from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.eigenvectors import SOLVERS, leading_eigenvectors
 from graphsoft.methods.parts.rounding import by_kmeans, by_rotation, filled, improved
-from graphsoft.types import Progress
 
 __all__ = ["Spectral"]
 
@@ -41,7 +41,7 @@ class Spectral:
 
     Notes
     -----
-    Rounding by k-means of the unit rows, by pivots, and by rotation was compared on 32 labelled sets, each
+    Rounding by k-means of the unit rows, by pivots, and by rotation was compared on 32 labeled sets, each
     also with moves after it. Rotation with moves has the least cut on average of those without chance, 1.13;
     it is 1.25 without moves, 1.29 with k-means. That does not make clusters of known classes: the mean
     adjusted Rand index is 0.723, 0.724 and 0.734. ``max_sweeps=0`` leaves moves out.

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted
-from graphsoft.engine.polishing import LEAST
-from graphsoft.engine.sweeps import SEED
+from graphsoft.engine.polishing import MIN_SHARE
+from graphsoft.engine.sweeps import ENTRY_SHARE
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.kernels import parts_of
@@ -24,7 +25,6 @@ from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_clust
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.relation import Relation
 from graphsoft.parallel import map_pieces, pieces_with_columns
-from graphsoft.types import Array, Progress
 
 __all__ = ["cluster_surviving"]
 
@@ -38,7 +38,7 @@ def cluster_surviving(
     X: Any,
     penalty: float = 0.03,
     *,
-    most: int = 50,
+    max_clusters: int = 50,
     max_sweeps: int = 1000,
     tolerance: float = 1e-6,
     n_neighbors: int = 10,
@@ -59,7 +59,7 @@ def cluster_surviving(
         ``1 - beta`` of the paper's regularized objective times the unit that this is counted in, as a share
         of the graph's whole weight: a cluster that answers for no more than this share of it dies. So there
         are fewer than ``1 / penalty``. The paper's beta of 0.7 is 0.03 where the unit is a tenth of all.
-    most : int
+    max_clusters : int
         Clusters to begin with, by relation factorization; at most as many as points.
     max_sweeps : int
         Sweeps after the last cluster died.
@@ -78,7 +78,7 @@ def cluster_surviving(
     -----
     The paper's alpha is 1, as it was published, and its term falls away.
 
-    No penalty is right for all graphs. Along the edges of sparse neighbour graphs a walk goes so few steps
+    No penalty is right for all graphs. Along the edges of sparse neighbor graphs a walk goes so few steps
     that many small clusters pay; on graphs of all pairs, and on the graph of the clusters of a level, fewer
     do. To be told how many clusters there are, ask :func:`graphsoft.suggest_levels`.
 
@@ -88,13 +88,13 @@ def cluster_surviving(
     --------
     >>> import graphsoft
     >>> graph = graphsoft.patterns.block_graph(0, blocks=3, size=20, inside=0.8, between=0.02)
-    >>> graphsoft.methods.cluster_surviving(graph, 0.1, most=12).memberships.shape
+    >>> graphsoft.methods.cluster_surviving(graph, 0.1, max_clusters=12).memberships.shape
     (60, 3)
     """
-    penalty = number("penalty", penalty, least=0, below=1)
-    most = integer("most", most, 1)
+    penalty = number("penalty", penalty, minimum=0, below=1)
+    max_clusters = integer("most", max_clusters, 1)
     max_sweeps = integer("max_sweeps", max_sweeps, 1)
-    tolerance = number("tolerance", tolerance, least=0, below=1)
+    tolerance = number("tolerance", tolerance, minimum=0, below=1)
     graph = as_graph(
         X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, neighbors=neighbors,
         rng=rng, progress=progress,
@@ -102,15 +102,15 @@ def cluster_surviving(
     if not graph.adjacency.nnz:
         alone = frozen_rows(one_cluster_each(np.zeros(len(graph), dtype=np.int64), 1))
         return Clustering(alone, (), "no edges: all in one cluster", 0, graph.nodes)
-    work, site = graph, np.arange(len(graph)) if graph.sites is None else graph.sites
-    if graph.sites is not None:
+    work, site = graph, np.arange(len(graph)) if graph.duplicates is None else graph.duplicates
+    if graph.duplicates is not None:
         work = contracted(graph, site, int(site.max()) + 1)
-    begun = min(most, len(work))
+    begun = min(max_clusters, len(work))
     start = Relation().cluster(Sample(work), begun, np.random.default_rng(0), progress).memberships
     whole = Graph(work.adjacency / work.degrees.sum(), range(len(work)))
-    state = _State(whole, (1.0 - SEED) * start.toarray() + SEED / begun, penalty)
+    state = _State(whole, (1.0 - ENTRY_SHARE) * start.toarray() + ENTRY_SHARE / begun, penalty)
     trace, sweeps, converged = _survived(state, max_sweeps, tolerance, progress)
-    memberships = frozen_rows(membership_rows(state.shares, min(LEAST, 0.5 / begun))[site])
+    memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / begun))[site])
     survived = f"{memberships.shape[1]} of {begun} clusters survived"
     status = f"{survived}; {ended(len(trace) - 1, converged, 'still falling')}"
     return Clustering(memberships, tuple(trace), status, sweeps, graph.nodes)
@@ -135,7 +135,7 @@ class _State:
         walks = (self.graph.degrees * share) @ kept
         heirs = np.full(len(walks), 1.0 / len(walks))
         if walks.sum() > 0:
-            heirs = SEED * heirs + (1.0 - SEED) * walks / walks.sum()
+            heirs = ENTRY_SHARE * heirs + (1.0 - ENTRY_SHARE) * walks / walks.sum()
         self.shares = kept + share[:, None] * heirs
 
     def sweep(self, penalty: float) -> float:

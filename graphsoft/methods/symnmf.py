@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
 from graphsoft.kernels import parts_of
@@ -15,14 +16,13 @@ from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, swept
 from graphsoft.methods.parts.products import STARTS, start_shares
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
-from graphsoft.types import Array, Progress
 
 __all__ = ["SymNMF"]
 
 # A sweep that gains less, as a share of the squares of A, is the last.
-LEAST_GAIN = 1e-6
+MIN_GAIN = 1e-6
 # A smaller share is dropped; times one over the number of clusters.
-LEAST = 1e-3
+MIN_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class SymNMF:
             return _loss(graph, scale, factor, square)
 
         first = _loss(graph, scale, factor, square)
-        trace, status = swept(sweep, first, self.max_sweeps, LEAST_GAIN, "symmetric factorization", progress)
-        return Clustering(membership_rows(factor, LEAST / count), trace, status, len(trace) - 1)
+        trace, status = swept(sweep, first, self.max_sweeps, MIN_GAIN, "symmetric factorization", progress)
+        return Clustering(membership_rows(factor, MIN_SHARE / count), trace, status, len(trace) - 1)
 
 
 def _begin(graph: Graph, scale: Array, shares: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, choice, generator, integer, number
@@ -16,7 +17,6 @@ from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
 from graphsoft.methods.interface import Clustering
 from graphsoft.methods.parts.products import STARTS, start_shares
-from graphsoft.types import Array, Progress
 
 __all__ = ["cluster_tuples"]
 
@@ -36,7 +36,7 @@ def cluster_tuples(
 ) -> Clustering:
     """Find soft clusters from what is known of tuples of points, say that these four lie on one line.
 
-    The affinity of a tuple is modelled by ``sum_r g_ir g_jr ...``, a product over its points in which their
+    The affinity of a tuple is modeled by ``sum_r g_ir g_jr ...``, a product over its points in which their
     order does not matter, and the rows of G are the memberships. The trace is half the sum of the squared
     errors over ordered tuples of distinct points; it never rises.
 
@@ -85,7 +85,7 @@ def cluster_tuples(
     choice("unstored", unstored, UNSTORED)
     choice("start", start, STARTS)
     integer("max_sweeps", max_sweeps, 1)
-    number("tolerance", tolerance, above=0, most=1)
+    number("tolerance", tolerance, above=0, maximum=1)
     callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(0)
     held, inverse = np.unique(rows, return_inverse=True)

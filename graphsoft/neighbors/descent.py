@@ -1,4 +1,4 @@
-"""Approximate nearest neighbours: random trees, then neighbours of neighbours, on plain threads.
+"""Approximate nearest neighbors: random trees, then neighbors of neighbors, on plain threads.
 
 The points of a small leaf are compared with each other by products of matrices, which costs far less for a
 pair than to fetch two points from memory. So trees do most of the work, and the steps along the graph that
@@ -13,17 +13,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.input.mapped import room
 from graphsoft.kernels import descent as kernels
 from graphsoft.parallel import map_blocks
-from graphsoft.types import Array
 
 __all__ = ["descend"]
 
 LEAF = 256  # points in a leaf at most
 TREES, BATCH = 33, 2  # at most, and how many grow at once after the first
 ROUNDS = 8
-ROOM = 8  # how many of those that a point is a neighbour of are looked at
+ROOM = 8  # how many of those that a point is a neighbor of are looked at
 # Trees go on while one finds more than this part of all lists anew, and rounds while one does.
 TREE_YIELD, ROUND_YIELD = 0.04, 0.10
 SKETCH = 64  # numbers that trees see of a point with more than twice as many features
@@ -154,7 +154,7 @@ def _join(data: Array, order: Array, leaves: Array, ids: Array, gaps: Array) -> 
 
 
 def _look_around(data: Array, ids: Array, gaps: Array, fresh: Array) -> int:
-    """Let every point meet the neighbours of its neighbours, as they are before the round."""
+    """Let every point meet the neighbors of its neighbors, as they are before the round."""
     count = len(data)
     reverse = np.full((count, ROOM), -1, dtype=np.int32)
     reverse_fresh = np.zeros((count, ROOM), dtype=np.bool_)

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.input.mapped import room
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.kernels import parts_of
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, blocks, map_blocks, row_blocks
-from graphsoft.types import Array
 
 __all__ = [
     "METRICS",
@@ -27,7 +27,7 @@ __all__ = [
     "by_products",
     "by_tree",
     "by_words",
-    "centre",
+    "center",
     "look_at_all",
     "measure",
     "ranked",
@@ -35,7 +35,7 @@ __all__ = [
     "word_work",
 ]
 
-# rows, their neighbours (-1: none), what they are ranked by
+# rows, their neighbors (-1: none), what they are ranked by
 Found = Iterator[tuple[slice | Array, Array, Array]]
 
 # name here -> name in scipy.spatial.distance
@@ -93,7 +93,7 @@ def ranked(
 
 
 def by_tree(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbour: no tie is missed.
+    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbor: no tie is missed.
 
     Points among themselves are numbered by a first tree and ask in its order: what one needs of the second,
     the one before has brought near the processor.
@@ -130,9 +130,9 @@ def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
     """Let all float32 inner products propose candidates; where rounding could hide one, look at all points.
 
     A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
-    nearer than the last neighbour is longer than R = (length of the row) + (distance of the last neighbour).
+    nearer than the last neighbor is longer than R = (length of the row) + (distance of the last neighbor).
     """
-    middle = centre(points)
+    middle = center(points)
     own, (count, depth) = asking is points, points.values.shape
     tiles, halves = _tiles(points, middle)
     others = count - own
@@ -159,8 +159,8 @@ def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
         return slice(start, stop), near, measures
 
     # few rows are four blocks at least, for the threads
-    most = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)), -(-len(asking) // 16))
-    yield from map_blocks(block, len(asking), 4 * _block_size(4.0 * count * (depth + 64), most))
+    max_rows = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)), -(-len(asking) // 16))
+    yield from map_blocks(block, len(asking), 4 * _block_size(4.0 * count * (depth + 64), max_rows))
 
 
 def look_at_all(points: Points, asking: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
@@ -175,7 +175,7 @@ def look_at_all(points: Points, asking: Points, rows: Array, n_neighbors: int) -
     return ranked(points, asking, rows, columns, n_neighbors)
 
 
-def centre(points: Points) -> Array:
+def center(points: Points) -> Array:
     """Find where a usual multiplied row lies, or 0 where rows must not be moved."""
     values = points.values
     if points.metric not in NORMS:
@@ -271,6 +271,6 @@ def by_pairs(points: Points, asking: Points, n_neighbors: int) -> Found:
     yield from map_blocks(block, len(asking), size)
 
 
-def _block_size(work: float, most: int) -> int:
+def _block_size(work: float, max_rows: int) -> int:
     """Count the rows of a block, if one costs as much as `work` multiplications of a product."""
-    return int(np.clip(BLOCK_WORK // work, 1, most))
+    return int(np.clip(BLOCK_WORK // work, 1, max_rows))

@@ -1,7 +1,7 @@
-"""Neighbours found by an object of the caller's, with the interface of scikit-learn's transformers.
+"""Neighbors found by an object of the caller's, with the interface of scikit-learn's transformers.
 
 ``fit_transform(X)`` gives a sparse matrix of distances from each point to some others, and ``transform(new)``
-from each new point to some of those; what is not stored is no neighbour. Rows may hold the point itself, come
+from each new point to some of those; what is not stored is no neighbor. Rows may hold the point itself, come
 in any order, and be of different lengths.
 """
 
@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.sparse_input import sparse_matrix
-from graphsoft.types import Array
 
 __all__ = ["check_finder", "found_among", "found_within"]
 
-Lists = tuple[Array, Array]  # neighbours and distances, as `graphsoft.neighbors.nearest` gives them
+Lists = tuple[Array, Array]  # neighbors and distances, as `graphsoft.neighbors.nearest` gives them
 
 
 def check_finder(neighbors: Any, metric: str) -> None:
-    """Refuse what cannot find neighbours, and a metric beside what can.
+    """Refuse what cannot find neighbors, and a metric beside what can.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def found_within(neighbors: Any, values: Any, n_neighbors: int) -> Lists:
     Returns
     -------
     indices, distances : ndarrays of shape (n, n_neighbors)
-        Neighbours by rising distance, ties by index; -1 and infinity where there are no more.
+        Neighbors by rising distance, ties by index; -1 and infinity where there are no more.
     """
     count = values.shape[0]
     if count < 2:

@@ -1,11 +1,11 @@
-"""The nearest neighbours of points: of all among themselves, and of new points among old ones.
+"""The nearest neighbors of points: of all among themselves, and of new points among old ones.
 
 The search is exact where that is quick, by the ways of :mod:`graphsoft.neighbors.exact`. Beyond, the
 trees of :mod:`graphsoft.neighbors.descent` propose the neighbors of points among themselves, and pynndescent
 does so where rows are sparse or the metric is another. A new point walks along the graph of the old ones,
 from the nearest of some entries on to ever nearer points.
 
-Seconds for 10 neighbours on two cores that others used too, the processor's seconds in brackets, and the part
+Seconds for 10 neighbors on two cores that others used too, the processor's seconds in brackets, and the part
 of the true ones that was found (float32, 30 clusters with 10 inner dimensions;
 ``examples/benchmarks/neighbors.py --sizes 10000,100000 --kinds clouds``):
 
@@ -52,7 +52,7 @@ cores, one of them 0.01 s. What walks find of the 10 nearest, and the processor'
 300,000 normal noise, 16 dimensions         0.982    0.11
 ========================================== ====== =======
 
-Of the clouds' new points 0.15 in a hundred found none of their neighbours, having met a wrong cloud.
+Of the clouds' new points 0.15 in a hundred found none of their neighbors, having met a wrong cloud.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import generator
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.kernels import parts_of
@@ -76,7 +77,7 @@ from graphsoft.neighbors.exact import (
     by_products,
     by_tree,
     by_words,
-    centre,
+    center,
     look_at_all,
     ranked,
     single,
@@ -84,7 +85,6 @@ from graphsoft.neighbors.exact import (
 )
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import map_blocks
-from graphsoft.types import Array, Progress
 
 __all__ = ["METRICS", "Paths", "finish", "nearest_among", "nearest_neighbors"]
 
@@ -100,11 +100,11 @@ PRODUCT_REACH = 1.5e8  # n (d + 64)
 WORD_REACH = 2.5e7  # pairs of entries in one column, and n
 # For so few new points no tree is grown and no tile cut.
 FEW = 16
-# A walk keeps this many times the neighbours asked for, and this many more.
+# A walk keeps this many times the neighbors asked for, and this many more.
 BEAM = 2
 BEAM_MORE = 80
 ENTRIES = 8  # of the paths' entries, the nearest that a walk begins from
-ENOUGH = 0.95  # of the neighbours of PROBES points
+ENOUGH = 0.95  # of the neighbors of PROBES points
 PROBES = 100
 # How many more than asked for an approximate search looks for; pynndescent counts the point itself.
 MORE = 6
@@ -132,10 +132,10 @@ def nearest_neighbors(
     Returns
     -------
     indices : ndarray of shape (n, n_neighbors)
-        Neighbours by rising distance, ties by index. -1 where there are no more: directions at a right angle
-        or beyond are no neighbours, and a row without a direction has none.
+        Neighbors by rising distance, ties by index. -1 where there are no more: directions at a right angle
+        or beyond are no neighbors, and a row without a direction has none.
     distances : ndarray of shape (n, n_neighbors)
-        Infinite where there is no neighbour.
+        Infinite where there is no neighbor.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _told(pieces: Found, count: int, progress: Progress | None) -> Found:
 
 
 def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
-    """Turn what was sorted by into distances in the caller's unit, and drop neighbours at a right angle."""
+    """Turn what was sorted by into distances in the caller's unit, and drop neighbors at a right angle."""
     if points.metric in DIRECTIONS:
         apart = distances > 2.0 - 1e-12
         indices[apart] = -1
@@ -204,10 +204,10 @@ def _way_within(points: Points, n_neighbors: int) -> Callable[..., Found]:
 def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
     """Let an approximate search propose candidates, more than asked for, and keep the best.
 
-    Where it finds too few, products look at all pairs after all; where float32 cannot tell the neighbours of
+    Where it finds too few, products look at all pairs after all; where float32 cannot tell the neighbors of
     a row apart, that row does.
     """
-    data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, centre(points))
+    data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, center(points))
     metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
     trees = points.squared and not points.sparse  # our own, and pynndescent for all else
     more = MORE if trees else MORE_BY_PYNNDESCENT
@@ -229,7 +229,7 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
 
 
 def _poor(points: Points, candidates: Array, n_neighbors: int) -> bool:
-    """Tell whether the candidates lack many neighbours of a few points, where products are not too dear."""
+    """Tell whether the candidates lack many neighbors of a few points, where products are not too dear."""
     count, features = points.values.shape
     if count**2 * (features + 64) > RETURN_WORK:
         return False
@@ -265,7 +265,7 @@ def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """A graph of the points, for walks that look for neighbours.
+    """A graph of the points, for walks that look for neighbors.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ def nearest_among(
         By rising distance, ties by index; -1 where there are no more, as under
         :func:`nearest_neighbors`.
     distances : ndarray of shape (q, n_neighbors)
-        Infinite where there is no neighbour.
+        Infinite where there is no neighbor.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Feature rows made ready for a neighbour search: scaled without rounding, and known from their copies."""
+"""Feature rows made ready for a neighbor search: scaled without rounding, and known from their copies."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.input.mapped import room, taken
 from graphsoft.kernels.neighbors import hash_rows, hash_rows_sparse
 from graphsoft.parallel import row_blocks
-from graphsoft.types import Array
 
 __all__ = ["DIRECTIONS", "NORMS", "Known", "Points", "first_copies"]
 
@@ -53,7 +53,7 @@ class Points:
     def of(cls, values: Any, metric: str = "euclidean") -> Points:
         """Prepare features that :mod:`graphsoft.input.checks` has let through."""
         if metric in DIRECTIONS:
-            values, lengths = _lengths(_centred(values) if metric == "correlation" else values)
+            values, lengths = _lengths(_centered(values) if metric == "correlation" else values)
             with np.errstate(divide="ignore"):
                 return cls(values, metric, np.where(lengths > 0, 1.0 / lengths, 0.0))
         exponent = 0 if metric == "hamming" else _exponent(values, by_spread=metric in NORMS)
@@ -71,7 +71,7 @@ class Points:
 
     @property
     def squared(self) -> bool:
-        """Whether neighbours are ranked by squared Euclidean distances of the multiplied rows."""
+        """Whether neighbors are ranked by squared Euclidean distances of the multiplied rows."""
         return NORMS.get(self.metric) == 2.0
 
     def alongside(self, values: Any) -> Points:
@@ -136,17 +136,17 @@ def _exponent(values: Any, by_spread: bool) -> int:
     return max(int(np.frexp(spread)[1]) + 1, largest - 1000)  # constant features must not overflow
 
 
-def _centred(values: Array) -> Array:
+def _centered(values: Array) -> Array:
     """Take its mean from each row; constant rows become exactly zero, extreme ones get an ordinary size."""
     exponents = np.frexp(_largest(values))[1]
     if np.any(np.abs(exponents) >= MODEST):
         values = _times_power(values, -exponents)
-    centred = room(values, values.shape, np.float64)
+    centered = room(values, values.shape, np.float64)
     for start, stop in row_blocks(values):
         part = values[start:stop]
-        centred[start:stop] = part - part.mean(axis=1, dtype=np.float64)[:, None]
-    centred[values.max(axis=1) == values.min(axis=1)] = 0.0
-    return centred
+        centered[start:stop] = part - part.mean(axis=1, dtype=np.float64)[:, None]
+    centered[values.max(axis=1) == values.min(axis=1)] = 0.0
+    return centered
 
 
 def _largest(values: Any) -> Array:

@@ -1,4 +1,4 @@
-"""From neighbour lists to a weighted, symmetric graph."""
+"""From neighbor lists to a weighted, symmetric graph."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.kernels.neighbors import shared_neighbors
 from graphsoft.parallel import blocks
-from graphsoft.types import Array
 
 __all__ = [
     "SYMMETRIZE",
@@ -27,28 +27,28 @@ SYMMETRIZE = ("union", "mutual", "average")
 HUGE = 2.0**1022  # two distances above it may not have a sum
 # Numbers in a temporary, of which there are several: a megabyte each stays near the processor.
 AT_ONCE = 1 << 17
-# An edge keeps at least this weight, so that an outlier does not lose its neighbours to underflow.
+# An edge keeps at least this weight, so that an outlier does not lose its neighbors to underflow.
 SMALLEST = 2.0**-52
 
 
 def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
-    """Weigh every edge of the neighbour lists; both directions of an edge get the same bits.
+    """Weigh every edge of the neighbor lists; both directions of an edge get the same bits.
 
     Parameters
     ----------
     indices, distances : ndarrays of shape (n, k)
-        Neighbours by rising distance; -1 and infinity where there is none.
+        Neighbors by rising distance; -1 and infinity where there is none.
     weights : str
         With d the distance of i and j, and s the distance of a point to the last in its list:
         ``local-scaling`` exp(-d² / (s_i s_j)), ``relative`` exp(-d / sqrt(s_i s_j)), ``gaussian``
-        exp(-d² / (2 σ²)) with σ the median of all s, ``connectivity`` 1, ``jaccard`` the neighbours that i
+        exp(-d² / (2 σ²)) with σ the median of all s, ``connectivity`` 1, ``jaccard`` the neighbors that i
         and j share over those that either has, where each point is counted among its own. Where s is 0, the
         smallest positive s takes its place. No weight falls below `SMALLEST`.
 
     Returns
     -------
     ndarray of shape (n, k)
-        Positive, and 0 where there is no neighbour.
+        Positive, and 0 where there is no neighbor.
 
     Examples
     --------
@@ -91,12 +91,12 @@ def _falling(apart: Array, one: Array, two: Array, typical: float, weights: str)
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What weights of edges depend on beside their length, of n points with a list of neighbours each.
+    """What weights of edges depend on beside their length, of n points with a list of neighbors each.
 
     Attributes
     ----------
     lists : ndarray of shape (n, k)
-        Their neighbours, -1 where there is none.
+        Their neighbors, -1 where there is none.
     scales : ndarray of shape (n,)
         The distance of each to the last in its list, never 0.
     typical : float
@@ -134,12 +134,12 @@ class Surroundings:
 def weights_of_others(
     indices: Array, distances: Array, weights: str, around: Surroundings, numbers: Array | None = None
 ) -> Array:
-    """Weigh the edges from other points to their neighbours in `around`, as :func:`edge_weights` would.
+    """Weigh the edges from other points to their neighbors in `around`, as :func:`edge_weights` would.
 
     Parameters
     ----------
     indices, distances : ndarrays of shape (q, k)
-        As :func:`edge_weights` takes them; neighbours are numbers of `around`.
+        As :func:`edge_weights` takes them; neighbors are numbers of `around`.
     weights : str
         Under ``gaussian`` σ stays what it was.
     around : Surroundings
@@ -175,7 +175,7 @@ def weights_of_others(
 
 
 def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
-    """Count the neighbours shared with each neighbour, which counts as one, over those that either has."""
+    """Count the neighbors shared with each neighbor, which counts as one, over those that either has."""
     theirs = lists[indices]
     common = np.ones(indices.shape)
     for rank in range(lists.shape[1]):
@@ -187,7 +187,7 @@ def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
 
 
 def _scales(distances: Array, present: Array) -> Array:
-    """Take the distance of each point to the last of its neighbours, never 0."""
+    """Take the distance of each point to the last of its neighbors, never 0."""
     scales = np.max(distances, axis=1, initial=0.0, where=present)
     positive = scales[scales > 0]
     scales[scales == 0] = positive.min() if len(positive) else 1.0
@@ -245,7 +245,7 @@ def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.
     graph : csr_array of shape (m, m)
         The symmetric graph of the sites, made from the lists `indices`.
     indices : ndarray of shape (m, k)
-        The neighbour lists of the sites.
+        The neighbor lists of the sites.
     sites : ndarray of shape (n,)
         The site of every row.
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.constraints import by_name
 from graphsoft.input.labels import shares_of
@@ -20,7 +21,6 @@ from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
 from graphsoft.result.tables import aligned, figure, levels_shown, shortened
-from graphsoft.types import Array
 
 __all__ = ["Comparison", "Match", "Side", "common_points", "compared", "overlaps", "side_of"]
 

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
@@ -20,15 +21,22 @@ from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.parallel import map_blocks
 from graphsoft.result.distinctive import Scores
 from graphsoft.result.tables import aligned, figure, shortened
-from graphsoft.types import Array
 
-__all__ = ["Bridges", "ClusterDescription", "Description", "best_in_rows", "bridges", "described", "margins"]
+__all__ = [
+    "ClusterDescription",
+    "Description",
+    "TornPoints",
+    "best_in_rows",
+    "described",
+    "margins",
+    "torn_between",
+]
 
 EXEMPLARS = 3
-NEIGHBOURS = 3
+NEIGHBORS = 3
 FEATURES_SHOWN = 4
-# A neighbour that a step leads to more rarely is not printed.
-LEAST_SHOWN = 0.005
+# A neighbor that a step leads to more rarely is not printed.
+MIN_SHOWN = 0.005
 # A cluster that holds more is all there is: what is left is rounding.
 ALL = 1.0 - 1e-9
 # Rows in one piece of work.
@@ -53,8 +61,8 @@ def margins(memberships: sp.csr_array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Bridges:
-    """Points that are torn between two clusters, the most torn first; made by ``h.bridges``.
+class TornPoints:
+    """Points that are torn between two clusters, the most torn first; made by ``h.between``.
 
     Attributes
     ----------
@@ -85,7 +93,7 @@ class Bridges:
         return "\n".join(shortened(aligned(rows, left=["point"])))
 
 
-def bridges(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple[Array, Array]:
+def torn_between(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple[Array, Array]:
     """Find the points most torn between two clusters: those with the largest min(s_ia, s_ib).
 
     Returns
@@ -96,7 +104,7 @@ def bridges(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple[Arra
 
     Examples
     --------
-    >>> rows, shares = bridges(sp.csr_array([[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]]), 0, 1, count=5)
+    >>> rows, shares = torn_between(sp.csr_array([[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]]), 0, 1, count=5)
     >>> rows.tolist(), shares.tolist()
     ([2, 0], [[0.5, 0.5], [0.9, 0.1]])
     """
@@ -129,7 +137,7 @@ class ClusterDescription:
         Mean membership of the points that are likeliest in it.
     conductance : float
         How often a walk that is in the cluster is elsewhere after one step along an edge,
-        ``1 - (s^T W s) / (s^T d)``. A point that is torn counts as leaving in part even where its neighbours
+        ``1 - (s^T W s) / (s^T d)``. A point that is torn counts as leaving in part even where its neighbors
         are torn alike.
     hard_conductance : float
         The same of the points that are likeliest in it, whole.
@@ -139,7 +147,7 @@ class ClusterDescription:
     exemplars : tuple
         Names of the points that are the most certain and the most central: with the largest
         ``s_iq sum_j w_ij s_jq``, the weight of their edges inside the cluster.
-    neighbours : tuple of (str, float)
+    neighbors : tuple of (str, float)
         Where one step along an edge leads to most often outside, with its chance.
     features : tuple of (name, float)
         What sets it apart, see ``h.distinctive``; empty for a graph.
@@ -154,7 +162,7 @@ class ClusterDescription:
     hard_conductance: float
     cohesion: float
     exemplars: tuple[Any, ...]
-    neighbours: tuple[tuple[str, float], ...]
+    neighbors: tuple[tuple[str, float], ...]
     features: tuple[tuple[Any, float], ...]
 
 
@@ -191,11 +199,11 @@ class Description(Sequence[ClusterDescription]):
         return f"Description(level {self.level}: {len(self)} clusters)"
 
     def __str__(self) -> str:
-        words = ["exemplars", "neighbours", "set apart by"]
+        words = ["exemplars", "neighbors", "set apart by"]
         rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *words]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
             exemplars = ", ".join(map(str, row.exemplars))
-            near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbours if chance >= LEAST_SHOWN)
+            near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_SHOWN)
             apart = ", ".join(f"{name} {score:+.1f}" for name, score in row.features[:FEATURES_SHOWN])
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)
             first = [row.id, str(row.size), figure(row.share, ".1%")]
@@ -221,7 +229,7 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
     >>> from graphsoft.graph.graph import as_graph
     >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
     >>> one = described(as_graph(nx.barbell_graph(3, 0)), hard, 0, [(), ()])[0]
-    >>> one.size, one.mass, round(one.conductance, 3), one.exemplars, one.neighbours[0][0]
+    >>> one.size, one.mass, round(one.conductance, 3), one.exemplars, one.neighbors[0][0]
     (3, 7.0, 0.143, (0, 1, 2), '0-1')
     """
     count, labels = memberships.shape[1], likeliest(memberships)
@@ -230,7 +238,7 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
     sizes = np.bincount(labels, minlength=count)
     numbers = _numbers(graph, memberships, labels, mass, between.diagonal(), kept)
     central = best_in_rows(inside.T.tocsr(), EXEMPLARS)
-    near = best_in_rows(_elsewhere(between, mass), NEIGHBOURS)
+    near = best_in_rows(_elsewhere(between, mass), NEIGHBORS)
     return Description(
         level,
         tuple(
@@ -239,7 +247,7 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
                 int(sizes[cluster]),
                 **values,
                 exemplars=tuple(graph.nodes[point] for point, _ in central[cluster]),
-                neighbours=tuple((f"{level}-{other}", chance) for other, chance in near[cluster]),
+                neighbors=tuple((f"{level}-{other}", chance) for other, chance in near[cluster]),
                 features=features[cluster],
             )
             for cluster, values in enumerate(numbers)

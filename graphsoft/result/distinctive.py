@@ -9,12 +9,12 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.parallel import blocks
 from graphsoft.result.tables import aligned, shortened
-from graphsoft.types import Array
 
 __all__ = ["Distinctive", "Scores", "column_names", "distinctive", "table_of"]
 
@@ -139,9 +139,9 @@ def _mean_differences(values: Array, memberships: sp.csr_array) -> Array:
     mean = sum((part(cut).sum(axis=0) for cut in cuts), np.zeros(features)) / points
     squares, sums = np.zeros(features), np.zeros((clusters, features))
     for cut in cuts:
-        centred = part(cut) - mean
-        squares += (centred**2).sum(axis=0)
-        sums += memberships[slice(*cut)].T @ centred
+        centered = part(cut) - mean
+        squares += (centered**2).sum(axis=0)
+        sums += memberships[slice(*cut)].T @ centered
     deviation: Array = np.sqrt(squares / points)
     # of a constant column rounding alone remains
     deviation[deviation < 1e-12] = np.inf

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.polishing import refit_rows
@@ -25,11 +26,10 @@ from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import DIRECTIONS, Points, first_copies
 from graphsoft.neighbors.weights import weights_of_others
 from graphsoft.result.prediction import Arrivals, Neighborhood, Place
-from graphsoft.types import Array, Progress
 
 __all__ = ["Growth", "Refined", "grown", "refined", "taken_in", "with_rows"]
 
-# Sweeps over the new points and their neighbours.
+# Sweeps over the new points and their neighbors.
 SWEEPS = 4
 
 
@@ -41,7 +41,7 @@ class Growth:
     ----------
     graph : Graph
     near : ndarray of int
-        The new nodes and their neighbours, rising.
+        The new nodes and their neighbors, rising.
     step : csr_array of shape (q, n)
         ``p(old point | new point)``, as `Place` tells it.
     features : Features or None
@@ -170,7 +170,7 @@ def _by_points(graph: Graph, place: Neighborhood, new: Arrivals, progress: Progr
     A copy of an old point has the edges of its first copy, and edges of weight 1 to other copies.
     """
     old, known = len(graph), len(place.heads)
-    sites = np.arange(old) if graph.sites is None else graph.sites.astype(np.int64)
+    sites = np.arange(old) if graph.duplicates is None else graph.duplicates.astype(np.int64)
     same, first = new.same, first_copies(new.points)
     fresh = np.flatnonzero((same < 0) & (first == np.arange(len(first))))
     number = np.full(len(first), -1)
@@ -341,7 +341,7 @@ def taken_in(
 def refined(
     growth: Growth, memberships: sp.csr_array, parents: Sequence[sp.csr_array], progress: Progress | None
 ) -> tuple[sp.csr_array, Array]:
-    """Refine the finest memberships of the new points and their neighbours.
+    """Refine the finest memberships of the new points and their neighbors.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def refined(
     for each in parents:
         group = one_cluster_each(likeliest(each), each.shape[1])
         upper = group if upper is None else (upper @ group).tocsr()
-    sites = graph.sites
+    sites = graph.duplicates
     heads = np.zeros(0, int) if sites is None else np.unique(sites, return_index=True)[1]
     alike = memberships[heads]
     if sites is None or (memberships != alike[sites]).nnz:

@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
@@ -21,13 +22,12 @@ from graphsoft.input.checks import frame_columns, integer
 from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, Side, compared, side_of
-from graphsoft.result.description import Bridges, Description, bridges, described, margins
+from graphsoft.result.description import Description, TornPoints, described, margins, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.growth import grown, taken_in
 from graphsoft.result.prediction import Place, carried, place_in, rows_of_strays
 from graphsoft.result.walks import EquivalentAdjacency
 from graphsoft.tree import Tree, build_tree
-from graphsoft.types import Array, Progress
 
 __all__ = ["Hierarchy", "Level", "LevelReport", "Report", "Settings"]
 
@@ -149,7 +149,7 @@ class Hierarchy(Sequence[Level]):
         parents = [level.parents for level in self.levels if level.parents is not None]
         return build_tree(parents, [level.mass for level in self.levels], sizes)
 
-    def bridges(self, a: str, b: str, count: int = 10) -> Bridges:
+    def between(self, a: str, b: str, count: int = 10) -> TornPoints:
         """Find the points that are the most torn between two clusters of a level.
 
         Parameters
@@ -161,7 +161,7 @@ class Hierarchy(Sequence[Level]):
 
         Returns
         -------
-        Bridges
+        TornPoints
             ``points, nodes, shares``: those with the largest smaller membership in the two come first.
 
         Examples
@@ -169,7 +169,7 @@ class Hierarchy(Sequence[Level]):
         >>> import graphsoft
         >>> import networkx as nx
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-        >>> print(h.bridges("1-0", "1-1", count=2))
+        >>> print(h.between("1-0", "1-1", count=2))
         point      1-0   1-1
         Valjean   0.07  0.90
         Napoleon  0.96  0.04
@@ -177,8 +177,8 @@ class Hierarchy(Sequence[Level]):
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
             raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
-        points, shares = bridges(self.levels[level].memberships, one, other, count)
-        return Bridges((a, b), points, tuple(self.nodes[point] for point in points), shares)
+        points, shares = torn_between(self.levels[level].memberships, one, other, count)
+        return TornPoints((a, b), points, tuple(self.nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, how sure it is, what it is near, and whom to look at.
@@ -314,7 +314,7 @@ class Hierarchy(Sequence[Level]):
         csr_array of shape (q, m)
             ``p(cluster | new point)``; rows sum to one. A row that equals an old point's, or a node's row of
             weights, has that point's memberships to the last bit, those of the first of several. Rows without
-            neighbours are put where points without any are, or into the heaviest cluster, with a warning.
+            neighbors are put where points without any are, or into the heaviest cluster, with a warning.
 
         Examples
         --------
@@ -345,7 +345,7 @@ class Hierarchy(Sequence[Level]):
         """Take in new points, and refine memberships only where they came to lie.
 
         The new points are joined to their nearest among old and new ones and start from what
-        :meth:`predict_proba` says; a few sweeps refine them and their neighbours.
+        :meth:`predict_proba` says; a few sweeps refine them and their neighbors.
 
         Parameters
         ----------
@@ -400,7 +400,7 @@ class Hierarchy(Sequence[Level]):
 
     @cached_property
     def _place_of_new(self) -> Place:
-        """Where new points look for neighbours, and are known again."""
+        """Where new points look for neighbors, and are known again."""
         settings, finest = self.settings, self.levels[0].memberships
         return place_in(self.graph, self.features, settings.n_neighbors, settings.weights, finest)
 

@@ -1,4 +1,4 @@
-"""New points and the clusters of old ones: one step of the walk to their neighbours, then the chain.
+"""New points and the clusters of old ones: one step of the walk to their neighbors, then the chain.
 
 A new point is joined to its nearest points as they are joined to each other, with the same weights; the walk
 goes from it to one of them, and from there to the clusters: ``sum_j w_j / sum(w) p(cluster | j)``. A new
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.graph import Features, Graph
 from graphsoft.input.checks import callback, dense_matrix, frame_columns
@@ -26,7 +27,6 @@ from graphsoft.neighbors.nearest import Paths, finish, nearest_among
 from graphsoft.neighbors.points import Known, Points
 from graphsoft.neighbors.weights import Surroundings, weights_of_others
 from graphsoft.parallel import map_blocks
-from graphsoft.types import Array, Progress
 
 __all__ = [
     "Arrivals",
@@ -41,8 +41,8 @@ __all__ = [
 # Candidates that are measured together; shorter lists of edges are filled up.
 LANE = 16
 # No graph that came through the door has a weight near this.
-MOST_WEIGHT = 2.0**200
-LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
+MAX_WEIGHT = 2.0**200
+MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 
 
 def place_in(
@@ -76,7 +76,7 @@ class Place(Protocol):
         """Take the step from checked rows to old points.
 
         The result is a csr_array of shape (q, n), ``p(old point | new point)``. Rows sum to one, but for
-        those without neighbours, which are empty. A row that equals old ones goes to the first of these.
+        those without neighbors, which are empty. A row that equals old ones goes to the first of these.
         """
         ...
 
@@ -113,13 +113,13 @@ class Nodes:
         if self.from_distances and len(values.data) and np.ptp(values.data) > 0.0:
             warn(
                 "X: taken as weights, the larger the nearer, although the graph was made of distances; with "
-                "neighbors= instead of that graph the neighbours of new points are found, and weighed as here"
+                "neighbors= instead of that graph the neighbors of new points are found, and weighed as here"
             )
-        if growing and values.data.max(initial=0.0) > MOST_WEIGHT:
+        if growing and values.data.max(initial=0.0) > MAX_WEIGHT:
             problem = f"holds a weight of {values.data.max():g}, whose sums may overflow"
             raise InputError("X", problem, "pass weights on the scale of h.graph.adjacency")
         least = values.data[values.data > 0].min(initial=1.0)
-        if growing and least < LEAST_WEIGHT:
+        if growing and least < MIN_WEIGHT:
             problem = f"holds a weight of {least:g}, whose inverse is beyond float64"
             raise InputError("X", problem, "pass weights on the scale of h.graph.adjacency")
         return values
@@ -142,7 +142,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """Points among which new ones look for neighbours.
+    """Points among which new ones look for neighbors.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Neighborhood:
     columns : tuple of str or None
         The names of the features.
     finder : object or None
-        What finds neighbours in place of graphsoft.
+        What finds neighbors in place of graphsoft.
     fitted : int
         How many of the distinct points it knows: the first.
     """
@@ -184,13 +184,13 @@ class Neighborhood:
     def of(
         cls, graph: Graph, features: Features, n_neighbors: int, weights: str, memberships: sp.csr_array
     ) -> Neighborhood:
-        """Read the neighbours of all points back from their graph.
+        """Read the neighbors of all points back from their graph.
 
         Every edge was in the list of one of its ends. So the nearest at the other ends of a point's edges are
-        the points in its own list, wherever the search for neighbours had been exact. Where an object of the
-        caller's finds neighbours, it is asked again for those of its own points.
+        the points in its own list, wherever the search for neighbors had been exact. Where an object of the
+        caller's finds neighbors, it is asked again for those of its own points.
         """
-        points, sites = Points.of(features.values, features.metric), graph.sites
+        points, sites = Points.of(features.values, features.metric), graph.duplicates
         indptr, indices, heads = graph.adjacency.indptr, graph.adjacency.indices, np.arange(len(points))
         if sites is not None:
             heads = np.unique(sites, return_index=True)[1]
@@ -219,7 +219,7 @@ class Neighborhood:
         return self.step_from(self.arrivals(values, progress))
 
     def arrivals(self, values: Any, progress: Progress | None = None) -> Arrivals:
-        """Find the neighbours of new points."""
+        """Find the neighbors of new points."""
         callback("progress", progress)
         others = self.points.alongside(values)
         same = self.known.find(others)
@@ -235,7 +235,7 @@ class Neighborhood:
         return Arrivals(others, same, *lists)
 
     def step_from(self, new: Arrivals) -> sp.csr_array:
-        """Take the step of points whose neighbours are found."""
+        """Take the step of points whose neighbors are found."""
         shares = weights_of_others(new.indices, new.distances, self.weights, self.around)
         ends = new.indices.copy()
         known = new.same >= 0
@@ -245,7 +245,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """New points and their neighbours.
+    """New points and their neighbors.
 
     Attributes
     ----------
@@ -361,7 +361,7 @@ def _listed(ends: Array, shares: Array, heads: Array, count: int) -> sp.csr_arra
 def _told(step: sp.csr_array) -> sp.csr_array:
     lost = int(np.count_nonzero(np.diff(step.indptr) == 0))
     if lost:
-        warn(f"{lost} rows of X have no neighbours and join what has none, or else the heaviest cluster")
+        warn(f"{lost} rows of X have no neighbors and join what has none, or else the heaviest cluster")
     return step
 
 
@@ -396,7 +396,7 @@ def _to_one(rows: sp.csr_array) -> sp.csr_array:
 def rows_of_strays(
     graph: Graph, memberships: Sequence[sp.csr_array], parents: Sequence[sp.csr_array]
 ) -> list[sp.csr_array]:
-    """Say where points without neighbours belong: where nodes without edges do, or in the heaviest cluster.
+    """Say where points without neighbors belong: where nodes without edges do, or in the heaviest cluster.
 
     Parameters
     ----------

@@ -33,17 +33,17 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[str] = ()) -> list[s
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
-def shortened(lines: list[str], most: int = ROWS_SHOWN) -> list[str]:
-    """Keep a header and `most` lines, and say how many are left out.
+def shortened(lines: list[str], max_lines: int = ROWS_SHOWN) -> list[str]:
+    """Keep a header and `max_lines` lines, and say how many are left out.
 
     Examples
     --------
     >>> shortened(["head", "a", "b", "c"], 1)
     ['head', 'a', '... and 2 more']
     """
-    if len(lines) <= most + 1:
+    if len(lines) <= max_lines + 1:
         return lines
-    return [*lines[: most + 1], f"... and {len(lines) - most - 1} more"]
+    return [*lines[: max_lines + 1], f"... and {len(lines) - max_lines - 1} more"]
 
 
 def levels_shown(sizes: Sequence[int]) -> list[int]:

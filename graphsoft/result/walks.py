@@ -17,23 +17,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
+from graphsoft.aliases import Array
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.linalg.csr import inverse_or_zero, times
-from graphsoft.types import Array
 
 __all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
 
 # `toarray` makes at most so many rows and columns: 200 MB.
-MOST_WRITTEN = 5000
+MAX_WRITTEN = 5000
 # The walk between so many clusters is written out to take several steps: 200 MB too.
-MOST_CLUSTERS = 5000
+MAX_CLUSTERS = 5000
 # Longer walks would take days, and have forgotten where they began.
-MOST_STEPS = 10**9
+MAX_STEPS = 10**9
 # Pruned diffusion takes its steps one by one.
-MOST_PRUNED = 10**4
+MAX_PRUNED = 10**4
 # What is left out of a series, or of a spectrum, is below the rounding of the rest.
 ROUNDING = 2.0**-54
 
@@ -90,7 +90,7 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
     def toarray(self) -> Array:
         """Write all of it, for at most 5000 points."""
         points = len(self.degrees)
-        if points > MOST_WRITTEN:
+        if points > MAX_WRITTEN:
             problem = f"would write {points} x {points} numbers"
             raise InputError("toarray", problem, "take products, row(node), entry(i, j) or nearest(node)")
         return np.asarray(self @ np.eye(points))
@@ -159,11 +159,11 @@ class EquivalentAdjacency(WalkAdjacency):
         >>> EquivalentAdjacency(memberships, np.ones(3)).steps(2).row(0).round(3).tolist()
         [0.556, 0.333, 0.111]
         """
-        count = integer("count", count, 1, MOST_STEPS)
+        count = integer("count", count, 1, MAX_STEPS)
         clusters = self._bipartite.shape[1]
-        if clusters > MOST_CLUSTERS:
+        if clusters > MAX_CLUSTERS:
             problem = f"would write the walk between {clusters} clusters"
-            raise InputError("steps", problem, f"take a level of at most {MOST_CLUSTERS} clusters")
+            raise InputError("steps", problem, f"take a level of at most {MAX_CLUSTERS} clusters")
         between = self._between if self._between is not None else np.diag(self._inverse_mass)
         step = self.clusters.adjacency.toarray() @ between
         walk = between @ np.linalg.matrix_power(step, count - 1)
@@ -201,13 +201,13 @@ class MultistepAdjacency(WalkAdjacency):
         self._root = np.sqrt(degrees)
         self._weights = series(steps)
 
-    def sparse_rows(self, nodes: Iterable[int], least: float = 1e-4) -> sp.csr_array:
+    def sparse_rows(self, nodes: Iterable[int], min_share: float = 1e-4) -> sp.csr_array:
         """Compute rows by a diffusion that forgets what has become small.
 
         Parameters
         ----------
         nodes : iterable of int
-        least : float
+        min_share : float
             After each step, ends that fewer than this part of a node's walks have come to are dropped. So a
             row has at most ``1 / least`` entries.
 
@@ -220,17 +220,17 @@ class MultistepAdjacency(WalkAdjacency):
         Examples
         --------
         >>> import networkx as nx
-        >>> multistep(nx.path_graph(5), 3).sparse_rows([0], least=0.3).toarray()
+        >>> multistep(nx.path_graph(5), 3).sparse_rows([0], min_share=0.3).toarray()
         array([[0.  , 0.75, 0.  , 0.  , 0.  ]])
         """
         if not isinstance(nodes, Iterable) or getattr(nodes, "ndim", 1) == 0:
             raise InputError("nodes", f"got {shown(nodes)}", "give a list of row numbers")
-        if self.steps > MOST_PRUNED:
+        if self.steps > MAX_PRUNED:
             problem = f"would take {self.steps} steps one by one"
-            raise InputError("sparse_rows", problem, f"take at most {MOST_PRUNED} steps, or row(node)")
+            raise InputError("sparse_rows", problem, f"take at most {MAX_PRUNED} steps, or row(node)")
         rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
-        least = number("least", least, least=0, below=1)
-        floor = least * self.degrees[rows]
+        min_share = number("min_share", min_share, minimum=0, below=1)
+        floor = min_share * self.degrees[rows]
         walks = _without_small(self.adjacency[rows].tocsr(), floor)
         inverse = sp.diags_array(self._inverse)
         for _ in range(self.steps - 1):
@@ -293,7 +293,7 @@ def multistep(X: Any, t: int) -> MultistepAdjacency:
     >>> (walk @ [1.0, 1.0, 1.0]).tolist()
     [1.0, 2.0, 1.0]
     """
-    t = integer("t", t, 1, MOST_STEPS)
+    t = integer("t", t, 1, MAX_STEPS)
     graph = as_graph(X)
     return MultistepAdjacency(graph.adjacency, graph.degrees, t)
 

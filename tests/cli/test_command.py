@@ -79,7 +79,7 @@ def library(monkeypatch):
     def hierarchy(data, levels, progress=None, **keywords):
         calls.append((data, levels, keywords))
         if progress is not None:
-            progress("neighbours", 0, 1)
+            progress("neighbors", 0, 1)
         count = len(data) if not hasattr(data, "shape") else data.shape[0]
         return StandIn(count, levels)
 
@@ -116,7 +116,7 @@ def test_only_what_was_asked_for_is_passed_on(library):
 def test_what_is_printed(library, capsys):
     assert run("hierarchy", IRIS, "--levels", "40,6,3", "--labels", "label") == 0
     out, err = capsys.readouterr()
-    assert err == "neighbours: 0 %\n"
+    assert err == "neighbors: 0 %\n"
     expected = """\
 150 points -> 40 -> 6 -> 3 clusters
 
@@ -265,7 +265,7 @@ def test_wrong_input_is_one_line_and_code_2(library, capsys, arguments, message)
         ),
         (InputError("X", "row 3 holds NaN", "drop it"), 2, "input: row 3 holds NaN. Remedy: drop it."),
         (OSError(28, "No space left on device"), 1, "[Errno 28] No space left on device"),
-        (MemoryError(), 1, "out of memory. Remedy: fewer points, fewer neighbours, or a larger machine."),
+        (MemoryError(), 1, "out of memory. Remedy: fewer points, fewer neighbors, or a larger machine."),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
@@ -388,7 +388,7 @@ def test_printable():
 
 def started(*arguments, **environment):
     """Start the command line in a process of its own, far from the checkout."""
-    paths = [str(Path(command.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(command.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "graphsoft", *map(str, arguments)],
         stdout=subprocess.PIPE,

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="closes and limi
 
 def shell(*arguments, redirect="", prepare=None, **environment):
     """Run the command line behind a shell; returns its code and what it wrote."""
-    paths = [str(Path(command.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(command.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     finished = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", sys.executable, "-c", PREPARE, *map(str, arguments)],
         capture_output=True,

@@ -85,7 +85,7 @@ def test_progress_rises_to_the_end():
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 
 
-@given(graphs(least=2), st.data())
+@given(graphs(min_size=2), st.data())
 def test_contraction_in_small_pieces_gives_the_same_bits(graph, data):
     groups = data.draw(st.integers(1, len(graph)))
     group = np.array(data.draw(st.permutations([i % groups for i in range(len(graph))])))

@@ -18,7 +18,7 @@ def contracted(W, leaders):
 
 
 @given(graphs(weights=plain), st.integers(1, 12))
-def test_partners_are_the_best_of_the_contracted_graph(graph, most):
+def test_partners_are_the_best_of_the_contracted_graph(graph, max_size):
     W = graph.adjacency.toarray()
     state = Merging(graph.adjacency, graph.degrees)
     while True:
@@ -34,11 +34,11 @@ def test_partners_are_the_best_of_the_contracted_graph(graph, most):
                 np.testing.assert_allclose(scores[partner], scores.max(), rtol=1e-12)
                 np.testing.assert_allclose(state._scores[group], scores.max(), rtol=1e-12)
         before, wants = state.leaders.copy(), state._partners.copy()
-        merged = state.round(most)
+        merged = state.round(max_size)
         if not merged:
             assert not between[~np.eye(len(W), dtype=bool)].any()
             break
-        assert merged <= most
+        assert merged <= max_size
         assert len(state.alive) == len(set(before.tolist())) - merged
         for low, high in {(state.leaders[old], old) for old in before if state.leaders[old] != old}:
             # a pair of partners, or two that wanted the same one

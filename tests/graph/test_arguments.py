@@ -266,7 +266,7 @@ def test_graphs_made_by_hand():
         refused("^X: is|^X: 2 entries", graphsoft.hierarchy, graphsoft.Graph(matrix, names), LEVELS)
     refused("^X: has 59 names for 60 nodes", graphsoft.as_graph, graphsoft.Graph(A, names[1:]))
     for sites in (np.arange(60) + 1, np.zeros(9, int), np.full(60, 0.5)):
-        refused("^X: has sites", graphsoft.as_graph, graphsoft.Graph(A, names, (), sites))
+        refused("^X: has duplicates", graphsoft.as_graph, graphsoft.Graph(A, names, (), sites))
 
 
 def test_seeds():
@@ -318,7 +318,7 @@ def test_errors_stay_short_and_on_one_line():
 
 @pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.5), np.int8(1), Fraction(1, 3)])
 def test_numbers(value):
-    found = number("tolerance", value, least=0, most=1)
+    found = number("tolerance", value, minimum=0, maximum=1)
     assert type(found) is float
     assert found == float(value)
 
@@ -326,15 +326,15 @@ def test_numbers(value):
 @pytest.mark.parametrize("value", [True, np.True_, None, "1", [1], 1j, np.nan, np.inf, -np.inf, 10**400, -1])
 def test_what_is_no_number(value):
     with pytest.raises(InputError, match=r"tolerance: got .* use a number of at least 0\."):
-        number("tolerance", value, least=0)
+        number("tolerance", value, minimum=0)
 
 
 @pytest.mark.parametrize(
     ("value", "bounds", "words"),
     [
         (0, {"above": 0}, "above 0"),
-        (1, {"least": 0, "below": 1}, "of at least 0 and below 1"),
-        (1.5, {"above": 0, "most": 1}, "above 0 and at most 1"),
+        (1, {"minimum": 0, "below": 1}, "of at least 0 and below 1"),
+        (1.5, {"above": 0, "maximum": 1}, "above 0 and at most 1"),
     ],
 )
 def test_bounds_of_numbers(value, bounds, words):

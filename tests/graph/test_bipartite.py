@@ -18,9 +18,9 @@ from shared.strategies import plain
 
 
 @st.composite
-def tables(draw, least=1):
+def tables(draw, min_size=1):
     """Dense tables, rows and columns without entries among them."""
-    shape = draw(st.tuples(st.integers(least, 7), st.integers(least, 7)))
+    shape = draw(st.tuples(st.integers(min_size, 7), st.integers(min_size, 7)))
     A = np.zeros(shape)
     entries = st.tuples(*[st.integers(0, length - 1) for length in shape])
     for i, j in draw(st.lists(entries, max_size=20)):
@@ -109,7 +109,7 @@ def test_both_sides_fall_into_their_groups():
         np.testing.assert_allclose(halves, level.mass / 2, rtol=0.05)
 
 
-@given(tables(least=2), st.integers(0, 99))
+@given(tables(min_size=2), st.integers(0, 99))
 def test_the_order_of_rows_and_columns_does_not_matter(A, seed):
     rng = np.random.default_rng(seed)
     one, two = rng.permutation(A.shape[0]), rng.permutation(A.shape[1])

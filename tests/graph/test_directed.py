@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft import flow_graph
+from graphsoft import directed_graph
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.graph import directed
 from naive import directed as naive_flows
@@ -21,9 +21,9 @@ teleports = st.sampled_from([0.05, 0.15, 0.5, 0.9])
 
 
 @st.composite
-def arrows(draw, least=1, most=8):
+def arrows(draw, min_size=1, max_size=8):
     """Dense weights of any directed edges, loops and nodes without edges among them."""
-    n = draw(st.integers(least, most))
+    n = draw(st.integers(min_size, max_size))
     nodes = st.integers(0, n - 1)
     each = draw(st.sampled_from([plain, small]))
     A = np.zeros((n, n))
@@ -46,7 +46,7 @@ def returning(draw):
 
 
 def flow_of(A, teleport):
-    return flow_graph(sp.csr_array(A), teleport).adjacency.toarray()
+    return directed_graph(sp.csr_array(A), teleport).adjacency.toarray()
 
 
 @given(arrows(), teleports)
@@ -76,7 +76,9 @@ def test_without_teleport_rows_sum_to_the_visits(A):
 @given(weight_matrices(weights=plain), st.sampled_from([0, 0.15, 0.7, 1]))
 def test_a_symmetric_graph_comes_back(W, teleport):
     np.testing.assert_allclose(flow_of(W, teleport), W, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(flow_graph(graph_of(W), teleport).adjacency.toarray(), W, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        directed_graph(graph_of(W), teleport).adjacency.toarray(), W, rtol=1e-8, atol=1e-9
+    )
 
 
 @given(arrows())
@@ -84,7 +86,7 @@ def test_nothing_but_teleport_is_the_mean_of_both_directions(A):
     np.testing.assert_allclose(flow_of(A, 1), (A + A.T) / 2, rtol=1e-12)
 
 
-@given(arrows(least=2), teleports, st.integers(0, 99))
+@given(arrows(min_size=2), teleports, st.integers(0, 99))
 def test_the_order_of_the_nodes_does_not_matter(A, teleport, seed):
     order = np.random.default_rng(seed).permutation(len(A))
     turned = flow_of(A[order][:, order], teleport)
@@ -98,16 +100,18 @@ def test_units_of_weights_carry_over(A, unit):
 
 def test_networkx_keeps_names_and_sums_parallel_edges():
     graph = nx.MultiDiGraph([("a", "b", {"weight": 2}), ("a", "b", {"weight": 1}), ("b", "a", {"weight": 3})])
-    found = flow_graph(graph)
+    found = directed_graph(graph)
     assert found.nodes == ("a", "b")
     np.testing.assert_allclose(found.adjacency.toarray(), [[0, 3], [3, 0]])
     assert any("teleport 0.15" in note for note in found.notes)
-    assert flow_graph([[0, 1], [1, 0]]).nodes == range(2)  # dense is as good, since this takes graphs only
+    assert directed_graph([[0, 1], [1, 0]]).nodes == range(
+        2
+    )  # dense is as good, since this takes graphs only
     assert graphsoft.hierarchy(found, [2, 1]).nodes == ("a", "b")
 
 
 def test_a_cycle_settles_without_teleport():
-    found = flow_graph(nx.cycle_graph(7, create_using=nx.DiGraph), 0)
+    found = directed_graph(nx.cycle_graph(7, create_using=nx.DiGraph), 0)
     np.testing.assert_allclose(found.adjacency.data, 0.5)
 
 
@@ -115,36 +119,36 @@ def test_nodes_without_ways_out_or_in():
     W = flow_of(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0.0]]), 0.15)
     assert W[0, 1] > 0
     assert W[1, 2] > 0
-    notes = flow_graph(nx.DiGraph([(0, 1), (1, 2)])).notes
+    notes = directed_graph(nx.DiGraph([(0, 1), (1, 2)])).notes
     assert any("1 nodes that no edge leaves" in note for note in notes)
-    empty = flow_graph(sp.csr_array((3, 3)))
+    empty = directed_graph(sp.csr_array((3, 3)))
     assert empty.adjacency.nnz == 0
-    assert len(flow_graph(nx.empty_graph(1, create_using=nx.DiGraph))) == 1
+    assert len(directed_graph(nx.empty_graph(1, create_using=nx.DiGraph))) == 1
 
 
 def test_a_teleport_below_rounding_is_as_none():
     cycle = nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)])
-    tiny = flow_graph(cycle, 5e-324).adjacency.toarray()
-    np.testing.assert_allclose(tiny, flow_graph(cycle, 0).adjacency.toarray(), rtol=1e-9)
+    tiny = directed_graph(cycle, 5e-324).adjacency.toarray()
+    np.testing.assert_allclose(tiny, directed_graph(cycle, 0).adjacency.toarray(), rtol=1e-9)
 
 
 def test_without_teleport_one_way_streets_are_refused():
     with pytest.raises(InputError, match=r"teleport: is 0, but the walk leaves 'b' .*use more than 0"):
-        flow_graph(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), 0)
+        directed_graph(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), 0)
     apart = nx.DiGraph([(0, 1), (1, 0), (2, 3), (3, 2)])
-    np.testing.assert_allclose(flow_graph(apart, 0).degrees, 1.0)
+    np.testing.assert_allclose(directed_graph(apart, 0).degrees, 1.0)
 
 
 def test_a_walk_that_does_not_settle_is_told(monkeypatch):
-    monkeypatch.setattr(directed, "MOST_STEPS", 3)
+    monkeypatch.setattr(directed, "MAX_STEPS", 3)
     graph = nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)])
     with pytest.warns(GraphsoftWarning, match="has not settled after 3 steps; more teleport"):
-        flow_graph(graph, 0)
+        directed_graph(graph, 0)
 
 
 def test_progress_ends_at_its_total():
     seen = []
-    flow_graph(nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)]), progress=lambda *each: seen.append(each))
+    directed_graph(nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)]), progress=lambda *each: seen.append(each))
     assert {stage for stage, _, _ in seen} == {"following the flow"}
     done = [step for _, step, _ in seen]
     assert done == sorted(done)
@@ -157,7 +161,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-        found.append(flow_graph(A).adjacency.data.tobytes())
+        found.append(directed_graph(A).adjacency.data.tobytes())
     assert found[0] == found[1]
 
 
@@ -170,7 +174,7 @@ def test_clusters_are_where_the_walk_stays():
             graph.add_edge((ring, node), (ring, (node + 1) % n))
             graph.add_edge((ring, node), (ring, (node + 2) % n))
         graph.add_edge((ring, 0), ((ring + 1) % rings, 4))
-    found = graphsoft.cluster(flow_graph(graph), rings)
+    found = graphsoft.cluster(directed_graph(graph), rings)
     labels = dict(zip(found.nodes, found.labels.tolist(), strict=True))
     assert all(len({labels[ring, node] for node in range(n)}) == 1 for ring in range(rings))
     assert len({labels[ring, 0] for ring in range(rings)}) == rings
@@ -190,14 +194,14 @@ def test_clusters_are_where_the_walk_stays():
 )
 def test_what_cannot_be_used_is_refused(arguments, words):
     with pytest.raises(InputError, match=words):
-        flow_graph(*arguments)
+        directed_graph(*arguments)
     with pytest.raises(InputError, match="progress"):
-        flow_graph([[0, 1], [1, 0]], progress=3)
+        directed_graph([[0, 1], [1, 0]], progress=3)
 
 
 def test_the_door_names_it():
     for given_graph in (nx.DiGraph([(0, 1)]), sp.csr_array([[0.0, 2.0, 1.0], [1.0, 0, 0], [1.0, 0, 0]])):
-        with pytest.raises(InputError, match=r"is not symmetric.*flow_graph"):
+        with pytest.raises(InputError, match=r"is not symmetric.*directed_graph"):
             graphsoft.hierarchy(given_graph, [1])
 
 
@@ -206,5 +210,5 @@ def test_the_input_is_left_alone():
     before = A.data.tobytes()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        flow_graph(A)
+        directed_graph(A)
     assert A.data.tobytes() == before

@@ -234,7 +234,7 @@ def test_graphs_without_edges():
     assert len(as_graph(sp.csr_array([[2.0]]))) == 1
 
 
-# neighbour lists
+# neighbor lists
 
 
 @pytest.mark.parametrize("weights", ["local-scaling", "jaccard", "connectivity"])

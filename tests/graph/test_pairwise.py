@@ -12,11 +12,11 @@ from graphsoft.graph import pairwise
 from graphsoft.graph.pairwise import pairwise_graph
 
 
-def slow(X, weights, neighbours, sigma=None):
+def slow(X, weights, neighbors, sigma=None):
     """The definition, pair by pair."""
     n = len(X)
     d = np.array([[np.sqrt(((X[i] - X[j]) ** 2).sum()) for j in range(n)] for i in range(n)])
-    s = np.array([sorted(row)[min(neighbours, n - 1)] for row in d])
+    s = np.array([sorted(row)[min(neighbors, n - 1)] for row in d])
     s[s == 0] = min([x for x in s if x > 0], default=1.0)
     W = np.zeros((n, n))
     for i, j in np.argwhere(~np.eye(n, dtype=bool)):
@@ -33,9 +33,9 @@ def slow(X, weights, neighbours, sigma=None):
     st.sampled_from(pairwise.PAIR_WEIGHTS),
     st.integers(1, 12),
 )
-def test_all_pairs_equal_the_slow_ones(X, weights, neighbours):
-    graph = pairwise_graph(X, weights=weights, n_neighbors=neighbours)
-    np.testing.assert_allclose(graph.adjacency.toarray(), slow(X, weights, neighbours), rtol=1e-12)
+def test_all_pairs_equal_the_slow_ones(X, weights, neighbors):
+    graph = pairwise_graph(X, weights=weights, n_neighbors=neighbors)
+    np.testing.assert_allclose(graph.adjacency.toarray(), slow(X, weights, neighbors), rtol=1e-12)
     assert (graph.adjacency != graph.adjacency.T).nnz == 0
 
 
@@ -72,8 +72,8 @@ def test_extreme_features_give_weights(metric, weights):
     signs = np.sign(np.random.default_rng(0).normal(size=(12, 3)))
     steps = np.abs(signs) * 10.0 ** np.linspace(-300, 300, 12)[:, None]
     for X in (signs * 1.7e308, steps):
-        for neighbours in (1, 100):
-            found = pairwise_graph(X, metric, weights, n_neighbors=neighbours).adjacency.data
+        for neighbors in (1, 100):
+            found = pairwise_graph(X, metric, weights, n_neighbors=neighbors).adjacency.data
             assert ((found > 0) & (found <= 1)).all()
 
 
@@ -94,6 +94,6 @@ def test_bad_arguments_are_named(keywords, words):
 
 
 def test_too_many_points_are_refused(monkeypatch):
-    monkeypatch.setattr(pairwise, "MOST_POINTS", 3)
+    monkeypatch.setattr(pairwise, "MAX_POINTS", 3)
     with pytest.raises(InputError, match=r"X: has 4 points.*knn_graph"):
         pairwise_graph(np.eye(4))

@@ -12,9 +12,9 @@ from graphsoft.input.constraints import listed_labels, side_information
 
 
 @st.composite
-def labelled(draw, most=9):
+def labeled(draw, max_size=9):
     """Labels of points, -1 where unknown, and some pairs of points that agree with them."""
-    labels = draw(st.lists(st.integers(-1, 3), min_size=2, max_size=most))
+    labels = draw(st.lists(st.integers(-1, 3), min_size=2, max_size=max_size))
     pairs = draw(st.lists(st.tuples(*[st.integers(0, len(labels) - 1)] * 2), max_size=9))
     pairs = [(i, j) for i, j in pairs if i != j and labels[i] != -1 and labels[j] != -1]
     together = [(i, j) for i, j in pairs if labels[i] == labels[j]]
@@ -35,7 +35,7 @@ def dense(found, n):
     return np.zeros((n, n)) if found is None else found.toarray()
 
 
-@given(labelled())
+@given(labeled())
 def test_pairs_are_written_as_they_are(drawn):
     labels, together, apart = drawn
     found = side_information(range(len(labels)), together, apart)
@@ -43,7 +43,7 @@ def test_pairs_are_written_as_they_are(drawn):
     assert (found is None) == (not together and not apart)
 
 
-@given(labelled())
+@given(labeled())
 def test_labels_say_all_pairs_of_theirs(drawn):
     labels, together, apart = drawn
     n = len(labels)
@@ -58,7 +58,7 @@ def test_labels_say_all_pairs_of_theirs(drawn):
     assert (dense(side_information(range(n), together, apart, labels), n) == R).all()
 
 
-@given(labelled())
+@given(labeled())
 def test_names_stand_for_rows(drawn):
     labels, together, apart = drawn
     names = [f"node {i}" for i in range(len(labels))]
@@ -159,7 +159,7 @@ def test_masked_labels_are_unknown():
 
 
 def test_too_many_labels_are_refused(monkeypatch):
-    monkeypatch.setattr(constraints, "MOST_LABELS", 3)
+    monkeypatch.setattr(constraints, "MAX_LABELS", 3)
     assert side_information(range(5), known=[0, 0, 1, -1, -1]).nnz == 6
     with pytest.raises(InputError, match=r"known: labels 4 points.*at most 3"):
         side_information(range(5), known=[0, 0, 1, 1, -1])

@@ -173,7 +173,7 @@ def test_empty_documents_are_counted():
         with pytest.warns(GraphsoftWarning, match="2 rows have no direction") as caught:
             graph = knn_graph(data, metric="cosine")
         assert len(caught) == 1
-        assert graph.sites is None
+        assert graph.duplicates is None
         assert graph.degrees[3] == graph.degrees[7] == 0
         assert "2 nodes without edges" in graph.notes
 
@@ -192,7 +192,7 @@ def test_copies_stay_together_and_sites_connected(weights, symmetrize):
     assert graph.adjacency.diagonal().sum() == 0
     assert graph.components.max() == 0
     assert graph.adjacency.nnz <= 4 * 15 * len(X)
-    number = graph.sites
+    number = graph.duplicates
     assert all(len(np.unique(number[order // 60 == site])) == 1 for site in range(100))
     # lumped, the sites stand to each other as they would alone, each of 60 copies counted once
     lump = sp.csr_array((np.ones(len(X)), (np.arange(len(X)), number)), shape=(len(X), 100))
@@ -222,9 +222,9 @@ def test_any_number_of_copies(counts, k, seed):
     assert graph.components.max() == alone.components.max()
     assert graph.adjacency.nnz <= 2 * len(X) * (2 * k + 2)
     if max(counts) == 1:
-        assert graph.sites is None
+        assert graph.duplicates is None
     else:
-        assert np.array_equal(np.unique(graph.sites), np.arange(len(counts)))
+        assert np.array_equal(np.unique(graph.duplicates), np.arange(len(counts)))
 
 
 def test_all_rows_identical():

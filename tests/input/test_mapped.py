@@ -112,9 +112,9 @@ def test_files_and_memory_give_the_same_bits(metric, scale, d, file_of):
 def test_what_is_searched_in_float32_is_in_a_file_too(file_of):
     X = cloud(400, 12)
     one, other = (Points.of(each) for each in (X, np.asarray(file_of(X))))
-    found = exact.single(other, exact.centre(other))
+    found = exact.single(other, exact.center(other))
     assert in_file(found)
-    np.testing.assert_array_equal(found, exact.single(one, exact.centre(one)))
+    np.testing.assert_array_equal(found, exact.single(one, exact.center(one)))
 
 
 def most_memory(work):

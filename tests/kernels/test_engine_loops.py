@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 import graphsoft
-from graphsoft.engine import coarsening, merging, ordering, sweeps
+from graphsoft.engine import cluster_graph, coarsening, merging, ordering, sweeps
 from graphsoft.graph import adjacency
 from graphsoft.graph import graph as graph_module
 from graphsoft.kernels import contraction, factorize, groups, kernel, parts_of, products
-from graphsoft.result import walks
 from naive import engine as naive
 from shared.strategies import factored_graphs, memberships, weight_matrices
 
@@ -76,7 +75,7 @@ def run_reweight(S, gain, seed, least, cut, most=1000):
 
 
 def touched(W, S):
-    """The clusters that a node or one of its neighbours holds."""
+    """The clusters that a node or one of its neighbors holds."""
     return (S > 0) | ((W > 0).astype(int) @ (S > 0).astype(int) > 0)
 
 
@@ -299,7 +298,7 @@ def best_of(A, d, groups):
     return partners, scores
 
 
-def test_neighbours_that_meet_in_the_table_are_all_looked_at():
+def test_neighbors_that_meet_in_the_table_are_all_looked_at():
     rng, n = np.random.default_rng(0), 100_000
     for _ in range(20):
         who, weights = np.sort(rng.choice(np.arange(1, n), 400, replace=False)), rng.random(400) + 0.1
@@ -311,7 +310,7 @@ def test_neighbours_that_meet_in_the_table_are_all_looked_at():
         assert scores[0] == pytest.approx((weights / d[who]).max() / d[0], rel=1e-14)
 
 
-def test_of_equal_neighbours_it_is_the_lowest_in_any_order():
+def test_of_equal_neighbors_it_is_the_lowest_in_any_order():
     n = 12
     A = sp.csr_array(1.0 - np.eye(n))
     for k in range(n):
@@ -475,7 +474,7 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
     def wide(matrix):
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
-    for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps, walks):
+    for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps, cluster_graph):
         monkeypatch.setattr(module, "parts_of", wide)
     monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
     monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))

@@ -22,9 +22,9 @@ betas = st.sampled_from([0.1, 0.5, 0.9, 1.0, 1.2, 1.5, 2.0])
 
 
 @st.composite
-def examples(draw, most=8):
+def examples(draw, max_size=8):
     """Weights with some edges, the largest 1, a factor, pools of nodes, and a beta."""
-    W = draw(weight_matrices(2, most, small).filter(np.any))
+    W = draw(weight_matrices(2, max_size, small).filter(np.any))
     entries = st.integers(0, 20).map(lambda value: value / 10)
     rows = st.lists(st.lists(entries, min_size=3, max_size=3), min_size=len(W), max_size=len(W))
     pool = draw(st.lists(st.integers(0, 3), min_size=len(W), max_size=len(W)))
@@ -170,7 +170,7 @@ def test_a_step_that_would_rise_is_taken_back():
     assert found.trace[-1] == pytest.approx(best, rel=1e-4)
 
 
-@given(graphs(least=3), st.data(), betas)
+@given(graphs(min_size=3), st.data(), betas)
 @settings(max_examples=60)
 def test_any_graph_is_factorized_and_the_objective_never_rises(graph, data, beta):
     count = data.draw(st.integers(2, len(graph)))
@@ -194,8 +194,8 @@ def test_factors_found_with_pools_are_nearly_as_good(beta, seed):
         pooled = loss_of(graph, 6, beta)
     best, near = (losses._minimized(start, loss, proven, 200) for loss in (exact, pooled))
     assert rise(best[1]) == rise(near[1]) == 0
-    before, found, least = exact(start).value, exact(near[0]).value, exact(best[0]).value
-    assert before - found > 0.95 * (before - least)
+    before, found, min_size = exact(start).value, exact(near[0]).value, exact(best[0]).value
+    assert before - found > 0.95 * (before - min_size)
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0])
@@ -283,7 +283,7 @@ def test_all_that_is_known_may_be_that_nothing_belongs_together():
 
 
 def test_levels_of_other_losses():
-    X = cloud(120, centres=6)
+    X = cloud(120, centers=6)
     for loss in ("frobenius", 1.5):
         h = graphsoft.hierarchy(X, [12, 6], method=Relation(loss=loss))
         assert all(rise(level.trace) == 0 for level in h.report.levels)

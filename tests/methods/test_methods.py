@@ -116,7 +116,7 @@ def test_any_points_are_clustered(name, rows, data):
     X = np.array(rows, dtype=float)
     k = data.draw(st.integers(1, len(X)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", graphsoft.GraphsoftWarning)  # fewer points than neighbours
+        warnings.simplefilter("ignore", graphsoft.GraphsoftWarning)  # fewer points than neighbors
         check(graphsoft.cluster(X, k, method=name), len(X), k)
 
 
@@ -130,8 +130,8 @@ def test_a_hierarchy_by_any_method(name):
     for level in h:
         np.testing.assert_allclose(level.graph.sum(axis=1), level.mass, rtol=1e-9)
     # nine parts of three features are not determined
-    least = 0.6 if name in ("nmf", "regularized-nmf") else 0.95
-    assert graphsoft.metrics.accuracy(truth, h[1].labels) > least
+    min_size = 0.6 if name in ("nmf", "regularized-nmf") else 0.95
+    assert graphsoft.metrics.accuracy(truth, h[1].labels) > min_size
 
 
 def test_a_method_for_each_level():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft import parallel
+from graphsoft.engine import polishing
 from graphsoft.engine import sweeps as sweeps_of_em
 from graphsoft.engine.coarsening import coarsen, contracted
 from graphsoft.engine.ordering import in_clumps
@@ -146,7 +147,7 @@ def test_likelihood_never_falls_in_sweeps_on_the_support(monkeypatch, count, ove
     monkeypatch.setattr(sweeps_of_em, "OVER", over)
     graph = graph_of(cloud_graph())
     S = factorized(Relation(rounds=1, sweeps=0), graph, count).memberships
-    found = swept_one_by_one(graph, S, 20, relation.LEAST)
+    found = swept_one_by_one(graph, S, 20, polishing.MIN_SHARE)
     worth = [assess(graph, each).log_likelihood for each in found]
     # shares below the least are dropped, which costs a little
     assert fall(worth, graph) < 1e-3
@@ -172,8 +173,8 @@ def test_sweeps_together_are_sweeps_one_by_one(count):
     graph = graph_of(cloud_graph())
     S = factorized(Relation(), graph, count).memberships
     ticks = []
-    together = sweeps_of_em.swept(graph, S, 5, relation.LEAST, lambda: ticks.append(1))
-    assert together.tobytes() == swept_one_by_one(graph, S, 5, relation.LEAST)[-1].data.tobytes()
+    together = sweeps_of_em.swept(graph, S, 5, polishing.MIN_SHARE, lambda: ticks.append(1))
+    assert together.tobytes() == swept_one_by_one(graph, S, 5, polishing.MIN_SHARE)[-1].data.tobytes()
     assert len(ticks) == 5
 
 
@@ -193,13 +194,13 @@ def test_likelihood_never_falls_in_dense_sweeps(count):
     assert rise(trace, graph) < 1e-12
 
 
-@given(graphs(least=3, weights=small), st.data())
+@given(graphs(min_size=3, weights=small), st.data())
 def test_likelihood_never_falls_where_every_edge_is_explained(graph, data):
     graph = graph_of(connected(graph.adjacency.toarray()))
     count = data.draw(st.integers(1, len(graph) - 1))
     S = blurred(data.draw(memberships(len(graph), count)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LEAST", 0.0)
+        patch.setattr(relation, "MIN_SHARE", 0.0)
         patch.setattr(sweeps_of_em, "UNEXPLAINED", 1e-9)
         patch.setattr(sweeps_of_em, "OVER", 1.0)
         dense = factorized(Relation(support="dense", rounds=5), graph, count)
@@ -303,7 +304,7 @@ def test_weights_that_float32_cannot_hold_still_count():
             assert h.report.levels[0].kkt_gap == pytest.approx(assess(graph, h[0].memberships).gap)
 
 
-def test_neighbours_are_put_near_each_other_once():
+def test_neighbors_are_put_near_each_other_once():
     W = ring_of_cliques(8, 6)
     shuffled = np.random.default_rng(0).permutation(len(W))
     graph = graph_of(W[shuffled][:, shuffled])
@@ -329,7 +330,7 @@ def test_a_star_of_many_clusters_stays_sparse():
     star = np.zeros((300, 300))
     star[0, 1:] = star[1:, 0] = 1
     found = factorized(Relation(), graph_of(star), 290).memberships
-    assert np.diff(found.indptr).max() <= 1 + 3 * sweeps_of_em.MOST * 4
+    assert np.diff(found.indptr).max() <= 1 + 3 * sweeps_of_em.MAX_ENTERING * 4
 
 
 def test_dense_shares_of_very_many_clusters_stay():
@@ -338,7 +339,7 @@ def test_dense_shares_of_very_many_clusters_stay():
     few = factorized(Relation(support="dense", rounds=1, sweeps=0), graph_of(star), 1200).memberships
     np.testing.assert_allclose(few.sum(axis=1), 1.0, rtol=1e-12)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LEAST_DENSE", 0.5)
+        patch.setattr(relation, "MIN_SHARE_DENSE", 0.5)
         few = factorized(Relation(support="dense", rounds=1, sweeps=0), graph_of(star), 1200).memberships
     np.testing.assert_allclose(few.sum(axis=1), 1.0, rtol=1e-12)
 
@@ -358,7 +359,7 @@ def test_a_polishing_step_equals_the_slow_one(example, count):
     S, P = blurred(S), groups_of(S.shape[1], count)
     found, trace = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), rounds=1, sweeps=0)
     expected = naive.polish_step(W, S, P, floor_of(W))
-    expected[expected <= relation.LEAST_POLISHED] = 0
+    expected[expected <= polishing.MIN_SHARE_POLISHED] = 0
     np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
     upper = naive.log_likelihood(W, S @ P, floor_of(W))
     assert trace == (pytest.approx(upper, rel=1e-9, abs=1e-9 * (1 + W.sum())),)
@@ -369,14 +370,14 @@ def test_clusters_that_enter_while_polishing_are_those_of_the_slow_step(example,
     W, S = example
     P = groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LEAST", 0.9)  # which has no part in it
+        patch.setattr(relation, "MIN_SHARE", 0.9)  # which has no part in it
         found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), rounds=1, sweeps=0)
     touched = (S > 0) | ((W > 0) @ (S > 0))
     gain = np.where(touched, naive.gains(W, S, floor_of(W)), np.nan)
     upper = naive.gains(W, S @ P, floor_of(W))
     gain = np.nan_to_num(naive.regrouped(gain, upper, S > 0, P.argmax(axis=1)))
-    expected = naive.reweight(S, gain, sweeps_of_em.SEED, relation.LEAST_POLISHED)
-    enters = sweeps_of_em.SEED * np.clip(upper - 1, 0, 1) > relation.LEAST_POLISHED
+    expected = naive.reweight(S, gain, sweeps_of_em.ENTRY_SHARE, polishing.MIN_SHARE_POLISHED)
+    enters = sweeps_of_em.ENTRY_SHARE * np.clip(upper - 1, 0, 1) > polishing.MIN_SHARE_POLISHED
     border = ((S @ P > 0) | ((touched @ P > 0) & enters)).sum(axis=1) > 1
     expected[~border] = S[~border]
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-8)
@@ -401,7 +402,7 @@ def test_polishing_sweeps_equal_the_slow_ones(example, count, sweeps):
     W, S = example
     S, P = blurred(S), groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LEAST_POLISHED", 0.0)
+        patch.setattr(polishing, "MIN_SHARE_POLISHED", 0.0)
         found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), 1, sweeps)
     expected = S
     for over in [1.0] + sweeps * [sweeps_of_em.OVER]:
@@ -436,10 +437,10 @@ def test_refining_in_groups_equals_the_slow_steps(example, count, sweeps, blur):
     W, S = example
     S, P = blurred(S) if blur else S, groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "LEAST", 0.0)
+        patch.setattr(polishing, "MIN_SHARE", 0.0)
         found, before = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), sweeps)
     expected = S
-    for over, seed in [(1.0, sweeps_of_em.SEED)] + sweeps * [(sweeps_of_em.OVER, 0.0)]:
+    for over, seed in [(1.0, sweeps_of_em.ENTRY_SHARE)] + sweeps * [(sweeps_of_em.OVER, 0.0)]:
         gain = naive.further(naive.gains(W, expected, floor_of(W)), over)
         stepped = naive.reweight(expected, gain, seed, 0.0)
         if seed == 0.0:  # narrow sweeps pass over nodes of one cluster

@@ -87,7 +87,7 @@ def test_rows_of_zeros_belong_to_all_directions_alike():
     assert nothing.status == "no row has a direction"
 
 
-def test_a_centre_without_rows_takes_the_oddest_row():
+def test_a_center_without_rows_takes_the_oddest_row():
     # opposite rows cancel: their sum has no direction
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.9, 0.1], [-0.9, -0.1], [0.0, 1.0]])
     for seed in range(20):
@@ -220,8 +220,8 @@ def test_linkage_by_its_definition(kind, metric):
 
 @pytest.mark.parametrize("kind", ["single", "complete", "ward"])
 def test_linkage_along_a_graph(kind, monkeypatch):
-    monkeypatch.setattr(linkage, "MOST_POINTS", 50)
-    X = np.vstack([cloud(60, seed=seed, centres=1) + 40 * np.eye(3)[seed] for seed in range(3)])
+    monkeypatch.setattr(linkage, "MAX_POINTS", 50)
+    X = np.vstack([cloud(60, seed=seed, centers=1) + 40 * np.eye(3)[seed] for seed in range(3)])
     assert Linkage(kind).reads(len(X), featured=True) == {"features", "graph"}
     found = graphsoft.cluster(X, 3, method=Linkage(kind))
     assert groups(found.labels) == {frozenset(range(start, start + 60)) for start in (0, 60, 120)}
@@ -231,7 +231,7 @@ def test_linkage_along_a_graph(kind, monkeypatch):
 
 
 def test_sparse_rows_are_linked_along_a_graph(monkeypatch):
-    monkeypatch.setattr(linkage, "MOST_POINTS", 50)
+    monkeypatch.setattr(linkage, "MAX_POINTS", 50)
     truth = np.arange(90) // 30
     X = np.repeat(np.eye(3), 4, axis=1)[truth] * np.random.default_rng(0).uniform(9, 10, size=(90, 12))
     found = graphsoft.cluster(sp.csr_array(X), 3, method="single-linkage")
@@ -245,14 +245,14 @@ def test_sparse_rows_are_linked_along_a_graph(monkeypatch):
 def test_linkage_along_a_complete_graph_is_that_of_all_pairs(kind, seed, monkeypatch):
     X = np.random.default_rng(seed).normal(size=(40, 2))
     whole = graphsoft.cluster(X, 6, method=Linkage(kind), n_neighbors=39)
-    monkeypatch.setattr(linkage, "MOST_POINTS", 30)
+    monkeypatch.setattr(linkage, "MAX_POINTS", 30)
     along = graphsoft.cluster(X, 6, method=Linkage(kind), n_neighbors=39)
     assert groups(along.labels) == groups(whole.labels)
 
 
 @pytest.mark.parametrize("kind", ["single", "complete"])
 def test_linkage_along_a_graph_by_its_definition(kind, monkeypatch):
-    monkeypatch.setattr(linkage, "MOST_POINTS", 10)
+    monkeypatch.setattr(linkage, "MAX_POINTS", 10)
     X = np.random.default_rng(1).normal(size=(25, 2))
     edges = graphsoft.knn_graph(X, 5).adjacency.toarray() > 0
     none = np.inf if kind == "single" else -np.inf  # no edge says nothing, unless there is none at all
@@ -268,8 +268,8 @@ def test_linkage_along_a_graph_by_its_definition(kind, monkeypatch):
 
 
 def test_linkage_refuses_what_it_cannot_measure(monkeypatch):
-    monkeypatch.setattr(linkage, "MOST_POINTS", 50)
-    monkeypatch.setattr(edge_linkage, "MOST_COMPONENTS", 50)
+    monkeypatch.setattr(linkage, "MAX_POINTS", 50)
+    monkeypatch.setattr(edge_linkage, "MAX_COMPONENTS", 50)
     with pytest.raises(InputError, match="metric: got 'canberra' for 80 points"):
         graphsoft.cluster(cloud(), 3, method="complete-linkage", metric="canberra")
     far = np.repeat(np.arange(60.0)[:, None] * 100, 2, axis=0) + np.tile([[0.0], [1.0]], (60, 1))

@@ -26,8 +26,8 @@ def without_isolated(W):
     return W[kept][:, kept]
 
 
-def connected_weights(most=8, weights=small):
-    return weight_matrices(2, most, weights).map(without_isolated).filter(len)
+def connected_weights(max_size=8, weights=small):
+    return weight_matrices(2, max_size, weights).map(without_isolated).filter(len)
 
 
 # Symmetric factorization

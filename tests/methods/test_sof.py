@@ -149,7 +149,7 @@ def test_a_minimum_is_not_left():
 
 @pytest.mark.parametrize("chances", CHANCES)
 @pytest.mark.parametrize("start", ["contraction", "random"])
-@given(graph=graphs(least=3, weights=extreme), data=st.data())
+@given(graph=graphs(min_size=3, weights=extreme), data=st.data())
 @settings(max_examples=40)
 def test_any_graph_is_factorized(chances, start, graph, data):
     k = data.draw(st.integers(2, len(graph)))
@@ -280,7 +280,7 @@ def test_progress():
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("neighbours", 0), ("pairs", "some"), ("chances", 1), ("start", "k-means"), ("max_steps", True)],
+    [("neighbors", 0), ("pairs", "some"), ("chances", 1), ("start", "k-means"), ("max_steps", True)],
 )
 def test_bad_settings(argument, value):
     with pytest.raises(InputError, match=f"{argument}: got "):

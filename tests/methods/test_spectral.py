@@ -49,7 +49,7 @@ def large():
         "twins": nx.disjoint_union_all([grid, grid, nx.path_graph(9)]),
         "star": nx.star_graph(200),
         "random": nx.gnp_random_graph(200, 0.06, seed=1),
-        "points": knn_graph(cloud(240, centres=6)),
+        "points": knn_graph(cloud(240, centers=6)),
     }
 
 
@@ -87,7 +87,7 @@ def test_sparse_solvers_find_what_the_dense_one_finds(name, solver):
 @pytest.mark.parametrize("solver", SPARSE)
 @pytest.mark.parametrize("factor", [1e-90, 1e90])
 def test_weights_of_any_size(solver, factor):
-    graph = knn_graph(cloud(240, centres=6))
+    graph = knn_graph(cloud(240, centers=6))
     scaled = as_graph(graph.adjacency * factor)
     values = leading_eigenvectors(graph, 4, rng(), solver=solver).values
     again = leading_eigenvectors(scaled, 4, rng(), solver=solver)
@@ -171,7 +171,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch, solver):
 
 
 def test_nothing_is_as_large_as_all_pairs():
-    graph = knn_graph(cloud(3000, centres=6))
+    graph = knn_graph(cloud(3000, centers=6))
     for solver in SPARSE:
         tracemalloc.start()
         leading_eigenvectors(graph, 5, rng(), solver=solver)
@@ -202,7 +202,7 @@ def turned(k, seed=0):
     "rounds", [rounding.by_rotation, rounding.by_pivots, lambda V: rounding.by_kmeans(V, rng())]
 )
 def test_rotating_the_eigenvectors_changes_nothing(rounds):
-    V = leading_eigenvectors(knn_graph(cloud(200, centres=4)), 4, rng()).vectors
+    V = leading_eigenvectors(knn_graph(cloud(200, centers=4)), 4, rng()).vectors
     for seed in range(3):
         assert same(rounds(V), rounds(V @ turned(4, seed)))
 
@@ -216,7 +216,7 @@ def test_the_rotation_nears_indicators(monkeypatch):
     rows = rounding.unit_rows(rng().normal(size=(60, 4)))
     gaps = []
     for steps in range(1, 12):
-        monkeypatch.setattr(rounding, "MOST_ROTATIONS", steps)
+        monkeypatch.setattr(rounding, "MAX_ROTATIONS", steps)
         E = naive.indicators(rounding.by_rotation(rows), 4)
         left, _, right = np.linalg.svd(E.T @ rows)
         gaps.append(np.linalg.norm(rows @ (left @ right).T - E))
@@ -281,7 +281,7 @@ def test_sweeps_lower_the_cut_whatever_the_weights(W, data):
 
 @pytest.mark.parametrize("rounds", ROUNDINGS)
 def test_what_the_result_says(rounds):
-    graph = knn_graph(cloud(120, centres=4))
+    graph = knn_graph(cloud(120, centers=4))
     found = factorized(Spectral(rounds), graph, 4)
     assert found.trace[-1] == pytest.approx(normalized_cut(graph, found.labels))
     assert found.trace[-1] == pytest.approx(normalized_cut(graph, found.memberships))
@@ -346,7 +346,7 @@ def test_components_and_clusters_within_them():
 @pytest.mark.usefixtures("sparse")
 def test_progress_is_told():
     told = []
-    graph = knn_graph(cloud(240, centres=6))
+    graph = knn_graph(cloud(240, centers=6))
     for solver in SPARSE:
         method = Spectral("normalized-cut", solver=solver)
         graphsoft.cluster(graph, 6, method, progress=lambda *what: told.append(what))

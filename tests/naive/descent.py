@@ -1,4 +1,4 @@
-"""Slow copies of what the approximate neighbour search computes; nothing from the package."""
+"""Slow copies of what the approximate neighbor search computes; nothing from the package."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def reverse(lists, fresh, room):
 
 
 def after_round(X, lists, fresh, room):
-    """The lists after every point has met its neighbours' neighbours, if either step to one is fresh."""
+    """The lists after every point has met its neighbors' neighbors, if either step to one is fresh."""
     listed, back = len(lists[0]), reverse(lists, fresh, room)
     result = []
     for point, others in enumerate(lists):

@@ -97,7 +97,7 @@ def dense_sweep(W, S, floor):
 
 
 def best_partner(W, d, i):
-    """The neighbour of largest w_ij / (d_i d_j), the lower one where two are equal, or -1; and that score."""
+    """The neighbor of largest w_ij / (d_i d_j), the lower one where two are equal, or -1; and that score."""
     best, score = -1, 0.0
     for j in range(len(W)):
         if j != i and W[i, j] > 0 and W[i, j] / d[j] > score:

@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of the neighbour search and edge weights; imports nothing from the package."""
+"""Dense, slow, obvious copies of the neighbor search and edge weights; imports nothing from the package."""
 
 import math
 
@@ -32,7 +32,7 @@ def neighbors(X, k, metric="euclidean"):
 
 
 def graph(lists, weights, symmetrize):
-    """Dense symmetric weights of neighbour lists of (distance, index) pairs."""
+    """Dense symmetric weights of neighbor lists of (distance, index) pairs."""
     n = len(lists)
     scale = [pairs[-1][0] for pairs in lists]
     sigma = np.median(scale)

@@ -15,7 +15,7 @@ def together(A):
 
 
 def starts(W, y):
-    """In each component of W, the labelled points of one class share one in its column."""
+    """In each component of W, the labeled points of one class share one in its column."""
     Y, near = np.zeros((len(y), max(y) + 1)), together(W)
     for i, c in enumerate(y):
         if c != -1:
@@ -48,7 +48,7 @@ def visits_step_by_step(A, Y, stop):
 
 
 def reached(A, y):
-    """Points that walks from labelled points come to."""
+    """Points that walks from labeled points come to."""
     found = np.array([c != -1 for c in y]) & (A.sum(axis=1) > 0)
     for _ in range(len(A)):
         found = found | (A[found] > 0).any(axis=0)

@@ -18,8 +18,8 @@ def unlike(X, labels):
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     total = 0.0
     for q in set(labels):
-        centre = unit[labels == q].sum(axis=0)
-        total += (1 - unit[labels == q] @ centre / np.linalg.norm(centre)).sum()
+        center = unit[labels == q].sum(axis=0)
+        total += (1 - unit[labels == q] @ center / np.linalg.norm(center)).sum()
     return total / len(X)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def relative_distances(X, n):
-    """Distances over the geometric mean of the distances to the n-th neighbours of both."""
+    """Distances over the geometric mean of the distances to the n-th neighbors of both."""
     count = len(X)
     d = [[math.dist(X[i], X[j]) for j in range(count)] for i in range(count)]
     s = [sorted(row)[min(n, count - 1)] for row in d]

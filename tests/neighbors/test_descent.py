@@ -149,7 +149,7 @@ def test_trees_do_not_depend_on_the_calls_that_grow_them(monkeypatch, part):
 
 
 @pytest.mark.parametrize("d", [1, 3, 7, 40])
-def test_finds_nearly_all_neighbours(d):
+def test_finds_nearly_all_neighbors(d):
     X = clouds(1500, d)
     found = descent.descend(X, 16, 0)
     assert found_share(found, exact(X, 10)) > 0.99
@@ -192,7 +192,7 @@ def test_trees_hold_every_point_and_cut_at_medians(monkeypatch):
     line = np.arange(101, dtype=np.float32)[np.random.default_rng(0).permutation(101)][:, None]
     order = descent._grow(line, np.array([3], dtype=np.uint64))[0]
     for start, stop in pairwise(leaves):
-        assert np.ptp(line[order[start:stop], 0]) == stop - start - 1  # of numbers on a line, neighbours
+        assert np.ptp(line[order[start:stop], 0]) == stop - start - 1  # of numbers on a line, neighbors
 
 
 def test_points_of_many_features_are_sketched_for_trees():

@@ -14,8 +14,8 @@ from naive import neighbors as naive
 class Finder:
     """A finder that finds everything within a distance, and says it in the most awkward way."""
 
-    def __init__(self, most=np.inf, change=lambda matrix: matrix, itself=True):
-        self.most, self.change, self.itself = most, change, itself
+    def __init__(self, max_size=np.inf, change=lambda matrix: matrix, itself=True):
+        self.max_size, self.change, self.itself = max_size, change, itself
 
     def fit_transform(self, X):
         self.X = X.toarray() if sp.issparse(X) else np.array(X)
@@ -24,7 +24,7 @@ class Finder:
     def transform(self, Y, fitting=False):
         Y = Y.toarray() if sp.issparse(Y) else Y
         apart = np.sqrt(np.square(Y[:, None] - self.X).sum(axis=2))
-        near = apart <= self.most
+        near = apart <= self.max_size
         if fitting and not self.itself:
             np.fill_diagonal(near, False)
         rows, columns = np.nonzero(near)
@@ -131,7 +131,7 @@ def test_every_door_takes_a_finder(X):
     assert "distances by Finder" in graph.notes[0]
 
 
-def test_fewer_neighbours_than_asked_for_and_none_at_all():
+def test_fewer_neighbors_than_asked_for_and_none_at_all():
     X = np.array([[0.0], [1.0], [2.0], [9.0], [30.0], [31.0]])
     finder = Finder(1.5, itself=False)
     graph = graphsoft.knn_graph(X, 4, neighbors=finder, weights="connectivity")
@@ -141,7 +141,7 @@ def test_fewer_neighbours_than_asked_for_and_none_at_all():
     np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
     assert "1 nodes without edges" in graph.notes
     h = graphsoft.hierarchy(X, 2, n_neighbors=4, neighbors=finder)
-    with pytest.warns(graphsoft.GraphsoftWarning, match="1 rows of X have no neighbours"):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="1 rows of X have no neighbors"):
         found = h.predict_proba([[1.4], [30.5], [-70.0]])
     np.testing.assert_array_equal(found[:2].toarray(), h[0].memberships[[1, 4]].toarray())
     alone = graphsoft.knn_graph(np.eye(3), 2, neighbors=Finder(0.0))

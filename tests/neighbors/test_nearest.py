@@ -76,7 +76,7 @@ def test_ties_go_to_the_lower_index(way, metric):
 
 
 @pytest.mark.parametrize("way", ["by_tree", "by_products"])
-def test_blobs_far_apart_keep_their_neighbours(way):
+def test_blobs_far_apart_keep_their_neighbors(way):
     X = cloud(300, 5)
     X[::3] += 1e9
     X[1::3, 2] -= 1e7
@@ -112,7 +112,7 @@ def test_cosine_takes_rows_of_any_length(kind):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_empty_and_unrelated_documents_have_no_neighbours(kind):
+def test_empty_and_unrelated_documents_have_no_neighbors(kind):
     X = np.array([[1.0, 1, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [3, 1, 0, 0]])
     indices, distances = nearest_neighbors(Points.of(kind(X), "cosine"), 3)
     assert indices.tolist() == [[1, 4, -1], [0, 4, -1], [-1] * 3, [-1] * 3, [0, 1, -1]]
@@ -248,7 +248,7 @@ def test_threads_do_not_change_bits():
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path]),
     }
-    code = "import sys, test_neighbors; sys.stdout.write(test_neighbors.bits())"
+    code = "import sys; from neighbors import test_nearest; sys.stdout.write(test_nearest.bits())"
     other = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
     here = bits()  # pynndescent compiles for many seconds: do it side by side
     assert other.communicate()[0] == here

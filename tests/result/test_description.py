@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.result.description import best_in_rows, bridges, described, margins
+from graphsoft.result.description import best_in_rows, described, margins, torn_between
 from graphsoft.result.distinctive import distinctive
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
@@ -28,10 +28,10 @@ def rows_of(S):
 
 
 @st.composite
-def tables(draw, least=-3):
+def tables(draw, min_size=-3):
     """A table, and memberships of its rows."""
     n, d, m = draw(st.integers(1, 8)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    value = st.integers(least, 5).map(float)
+    value = st.integers(min_size, 5).map(float)
     X = np.array([[draw(value) for _ in range(d)] for _ in range(n)])
     return X, draw(memberships(n, m))
 
@@ -46,32 +46,32 @@ def test_a_margin_is_the_largest_less_the_second(case):
 
 
 @given(factored_graphs(), st.integers(1, 12), st.data())
-def test_bridges_are_the_points_with_the_largest_smaller_membership(case, count, data):
+def test_torn_points_are_the_points_with_the_largest_smaller_membership(case, count, data):
     _, S = case
     m = S.shape[1]
     if m == 1:
         return
     a, b = data.draw(st.lists(st.integers(0, m - 1), min_size=2, max_size=2, unique=True))
-    points, shares = bridges(rows_of(S), a, b, count)
+    points, shares = torn_between(rows_of(S), a, b, count)
     assert points.tolist() == naive.torn(S, a, b, count)
     np.testing.assert_array_equal(shares, S[points][:, [a, b]])
 
 
 def test_a_point_with_a_little_of_both_is_torn_more_than_one_that_has_hardly_any_of_one():
-    points, _ = bridges(rows_of(np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [0.2, 0.3, 0.5]])), 0, 1, 9)
+    points, _ = torn_between(rows_of(np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [0.2, 0.3, 0.5]])), 0, 1, 9)
     assert points.tolist() == [1, 2, 0]
 
 
-def test_bridges_go_by_ids_and_have_names():
+def test_torn_points_go_by_ids_and_have_names():
     graph = nx.relabel_nodes(nx.barbell_graph(5, 1), dict(enumerate("abcdefghijk")))
     h = graphsoft.hierarchy(graph, levels=[4, 2])
-    found = h.bridges("1-0", "1-1", count=2)
+    found = h.between("1-0", "1-1", count=2)
     assert found.nodes[0] == "f"
     assert found.clusters == ("1-0", "1-1")
     assert len(found) == 2
     assert str(found).splitlines()[0].split() == ["point", "1-0", "1-1"]
     apart = graphsoft.hierarchy(nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4)), levels=[2])
-    assert len(apart.bridges("0-0", "0-1")) == 0
+    assert len(apart.between("0-0", "0-1")) == 0
 
 
 # Clusters
@@ -96,10 +96,8 @@ def test_a_description_is_its_definition(case):
         central = naive.centrality(W, S[:, q])
         close(central[list(row.exemplars)], np.sort(central[central > 0])[::-1][:3], scale)
         others = [naive.chance(W, S[:, q], S[:, p]) if p != q else 0.0 for p in range(m)]
-        close(
-            [chance for _, chance in row.neighbours], sorted((c for c in others if c > 0), reverse=True)[:3]
-        )
-        for name, chance in row.neighbours:
+        close([chance for _, chance in row.neighbors], sorted((c for c in others if c > 0), reverse=True)[:3])
+        for name, chance in row.neighbors:
             close(chance, others[int(name.split("-")[1])])
 
 
@@ -123,7 +121,7 @@ def test_the_order_of_the_nodes_does_not_matter(case, random):
         assert (row.id, row.size) == (moved.id, moved.size)
         close(row.conductance, moved.conductance)
         close(row.hard_conductance, moved.hard_conductance)
-        close([chance for _, chance in row.neighbours], [chance for _, chance in moved.neighbours])
+        close([chance for _, chance in row.neighbors], [chance for _, chance in moved.neighbors])
     np.testing.assert_array_equal(margins(rows_of(S[order])), margins(rows_of(S))[order])
 
 
@@ -133,7 +131,7 @@ def test_clear_clusters_are_never_left():
     for row in h.describe():
         assert (row.size, row.conductance, row.hard_conductance, row.cohesion) == (4, 0.0, 0.0, 1.0)
         assert row.certainty == 1.0
-        assert row.neighbours == ()
+        assert row.neighbors == ()
         assert (h[0].margin == 1.0).all()
 
 
@@ -150,7 +148,7 @@ def test_without_edges_there_is_no_walk(n):
     row = h.describe()[0]
     assert row.size == n
     assert np.isnan([row.conductance, row.hard_conductance, row.cohesion, row.share]).all()
-    assert row.exemplars == row.neighbours == ()
+    assert row.exemplars == row.neighbors == ()
     assert "nan" not in str(h.describe())
 
 
@@ -211,7 +209,7 @@ def test_sparse_columns_that_a_cluster_has_are_scored_alike(case):
             np.testing.assert_allclose(score, naive.mean_difference(X[:, column], S[:, q]), atol=1e-6)
 
 
-@given(tables(least=0), st.sampled_from([1.0, 0.25, 1e300, 1e-300]))
+@given(tables(min_size=0), st.sampled_from([1.0, 0.25, 1e300, 1e-300]))
 def test_words_are_scored_by_the_ratio_of_their_rates(case, unit):
     X, S = case
     if not X.any():
@@ -270,7 +268,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
 
 
 def test_words_of_another_table_of_the_same_points():
-    h = graphsoft.hierarchy(cloud(40, centres=2), levels=[2])
+    h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
     words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
     found = h.distinctive(X=words, names=np.array(["bat", "puck", "the"]), count=1)
     assert {each[0][0] for each in found} == {"bat", "puck"}
@@ -286,17 +284,17 @@ def test_what_cannot_be_is_refused():
     points = graphsoft.hierarchy(cloud(40), levels=[4])
     for wrong in ("2-0", "0-6", "00-1", 7, None, "Valjean", np.eye(2), sp.eye_array(2)):
         with pytest.raises(InputError, match="b: there is no node"):
-            h.bridges("0-0", wrong)
+            h.between("0-0", wrong)
     with pytest.raises(InputError, match="name a cluster by its level and its number"):
-        h.bridges("Valjean", "Javert")
+        h.between("Valjean", "Javert")
     with pytest.raises(InputError, match="b: '1-0' is not on the level"):
-        h.bridges("0-0", "1-0")
+        h.between("0-0", "1-0")
     with pytest.raises(InputError, match="a: 'root' is above all levels"):
-        h.bridges("root", "1-0")
+        h.between("root", "1-0")
     with pytest.raises(InputError, match="b: is cluster 1 again"):
-        h.bridges("0-1", "0-1")
+        h.between("0-1", "0-1")
     with pytest.raises(InputError, match="count"):
-        h.bridges("0-0", "0-1", count=0)
+        h.between("0-0", "0-1", count=0)
     for wrong in (2, -3, 1.5, "0"):
         with pytest.raises(InputError, match="level: got"):
             h.describe(wrong)

@@ -62,7 +62,7 @@ def check_grown(h, grown, q):
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("kind", ["points", "texts", "copies"])
 def test_a_grown_hierarchy_is_one(kind, polish):
-    X = texts(260) if kind == "texts" else cloud(260, centres=10)
+    X = texts(260) if kind == "texts" else cloud(260, centers=10)
     if kind == "copies":
         X = np.concatenate([X[:130], X[:40], X[130:], X[90:130], X[230:240], X[235:255]])
     n = X.shape[0] - 60
@@ -125,7 +125,7 @@ def test_copies_are_taken_in_as_copies():
             copies = np.flatnonzero(number == one)
             for other in copies[1:]:
                 assert same(level.memberships[[copies[0]]], level.memberships[[other]])
-    sites = grown.graph.sites
+    sites = grown.graph.duplicates
     np.testing.assert_array_equal(sites[:, None] == sites, number[:, None] == number)
     for copies in (np.flatnonzero(number == one) for one in np.unique(number)):
         tied = grown.graph.adjacency[copies][:, copies]
@@ -135,7 +135,7 @@ def test_copies_are_taken_in_as_copies():
 
 
 @pytest.mark.parametrize("order", [[0, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 1]])
-def test_every_copy_of_a_new_point_is_joined_to_its_neighbours(order):
+def test_every_copy_of_a_new_point_is_joined_to_its_neighbors(order):
     h = fitted(cloud(60, d=2), n_neighbors=1)
     grown = h.partial_update(np.array([[100.0, 100], [101, 100]])[order])
     among = grown.graph.adjacency[60:].toarray()[:, 60:]
@@ -165,7 +165,7 @@ def test_refining_raises_the_likelihood():
     assert grown.report.levels[-1].log_likelihood > first
 
 
-@given(weight_matrices(weights=small, most=8), st.data())
+@given(weight_matrices(weights=small, max_size=8), st.data())
 @settings(max_examples=60)
 def test_local_sweeps_are_their_definition_and_raise_the_local_likelihood(W, data):
     n, m = len(W), 3
@@ -189,7 +189,7 @@ def test_local_sweeps_are_their_definition_and_raise_the_local_likelihood(W, dat
     )
 
 
-def test_a_node_takes_in_the_clusters_of_its_neighbours():
+def test_a_node_takes_in_the_clusters_of_its_neighbors():
     hard = sp.csr_array(np.eye(2)[[0] * 5 + [1] * 5])
     wrong = sp.csr_array(np.eye(2)[[0, 0, 1, 0, 0] + [1] * 5])
     rows = np.array([2])
@@ -204,7 +204,7 @@ def test_a_graph_takes_in_nodes():
     rows[0, :3] = rows[1, 6:9] = 2
     rows[0, 36 + 2] = rows[2, 36] = 1.5  # reaches the old nodes by way of the first
     rows[3, 36 + 3] = 1
-    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
         grown = h.partial_update(rows)
     check_grown(h, grown, 4)
     np.testing.assert_array_equal(grown.graph.adjacency[36:].toarray(), rows)
@@ -261,14 +261,14 @@ def test_rows_without_direction_are_taken_in():
     for weights in WEIGHTS:
         with pytest.warns(GraphsoftWarning, match="1 rows have no direction"):
             h = fitted(X, metric="cosine", weights=weights)
-        with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+        with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
             grown = h.partial_update([[0.0, 0, 0], [1, 2, 3], [0, 0, 0], [2, 4, 6]])
         assert np.diff(grown.graph.adjacency.indptr)[[5, 40, 42]].tolist() == [0, 0, 0]
         check_grown(h, grown, 4)
 
 
 @pytest.mark.parametrize("scale", [1e40, 1e100])
-def test_far_points_are_neighbours_among_themselves(scale):
+def test_far_points_are_neighbors_among_themselves(scale):
     X, Y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([[1.0, 1], [1, 1.0001], [3, 3]]) * scale
     grown = graphsoft.hierarchy(X, [2], n_neighbors=1).partial_update(Y)
-    assert grown.graph.adjacency[4, 5] == pytest.approx(np.exp(-1))  # each is the only neighbour of the other
+    assert grown.graph.adjacency[4, 5] == pytest.approx(np.exp(-1))  # each is the only neighbor of the other

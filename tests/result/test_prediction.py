@@ -1,4 +1,4 @@
-"""New points: against dense copies with neighbours found by brute force, and what is promised of them."""
+"""New points: against dense copies with neighbors found by brute force, and what is promised of them."""
 
 import networkx as nx
 import numpy as np
@@ -23,7 +23,7 @@ from shared.strategies import factored_graphs, small
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_new_points_take_one_step_to_their_neighbours(metric):
+def test_new_points_take_one_step_to_their_neighbors(metric):
     X, Y = halves()
     h = fitted(X, metric=metric, n_neighbors=6)
     steps = np.array([naive.step(X, y, 6, metric) for y in Y])
@@ -181,26 +181,26 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
 # odd rows
 
 
-def test_rows_without_neighbours_join_the_heaviest_cluster():
+def test_rows_without_neighbors_join_the_heaviest_cluster():
     X = np.zeros((20, 4))
-    X[:12, :2] = np.abs(cloud(12, d=2, centres=1)) + 1
+    X[:12, :2] = np.abs(cloud(12, d=2, centers=1)) + 1
     X[12:, 2] = np.arange(1, 9)
     h = fitted(X, [2], metric="cosine")
     lost = np.array([[0.0, 0, 0, 0], [0, 0, 0, 1]])
-    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
         found = h.predict_proba(lost)
     np.testing.assert_array_equal(found.toarray(), np.eye(2)[[h[0].mass.argmax()] * 2])
     deep = fitted(X, [6, 2], metric="cosine")
-    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
         found = deep.predict_proba(lost)
     above = deep[0].parents.toarray()[deep[0].mass.argmax()]
     np.testing.assert_allclose(found.toarray(), [above, above])
     X[3] = 0
     with pytest.warns(GraphsoftWarning, match="1 rows have no direction"):
         h = fitted(X, [2], metric="cosine")
-    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
         assert same(h.predict_proba(lost), h[0].memberships[[3, 3]])
-    with pytest.warns(GraphsoftWarning, match="1 rows of X have no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="1 rows of X have no neighbors"):
         assert same(h.predict_proba(X), h[0].memberships)
 
 
@@ -220,7 +220,7 @@ def test_points_far_away_and_of_extreme_scale():
 
 @pytest.mark.parametrize("levels", [[1], [6]])
 def test_the_smallest_hierarchies(levels):
-    X = cloud(6, d=2, centres=2)
+    X = cloud(6, d=2, centers=2)
     h = fitted(X, levels, n_neighbors=2)
     assert same(h.predict_proba(X), h[0].memberships)
     assert h.predict_proba(X + 0.01).shape == (6, levels[0])
@@ -233,7 +233,7 @@ def test_the_smallest_hierarchies(levels):
 
 def test_a_graph_without_edges():
     h = graphsoft.hierarchy(sp.csr_array((4, 4)), [2])
-    with pytest.warns(GraphsoftWarning, match="no neighbours"):
+    with pytest.warns(GraphsoftWarning, match="no neighbors"):
         assert h.predict_proba(sp.csr_array((1, 4))).sum() == 1
     assert same(h.predict_proba([[0.0, 0, 1, 1]]), (h[0].memberships[[2]] + h[0].memberships[[3]]) / 2)
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_is_refused():
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "cosine"])
 def test_walks_find_nearly_all(kind, monkeypatch):
-    X = texts(2200) if kind != "dense" else cloud(2200, centres=20, d=12)
+    X = texts(2200) if kind != "dense" else cloud(2200, centers=20, d=12)
     metric = "euclidean" if kind == "dense" else "cosine"
     old, new = X[:2000], X[2000:]
     h = fitted(old, [40], metric=metric)
@@ -316,7 +316,7 @@ def test_every_exact_way_finds_the_same():
 
 
 @pytest.mark.parametrize("way", ["by_tree", "by_products", "_one_by_one", "by_pairs"])
-def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbours(way):
+def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbors(way):
     grid = np.stack(np.meshgrid(*[np.arange(3.0)] * 4), axis=-1).reshape(-1, 4)
     blobs = cloud(300, d=5)
     blobs[::3] += 1e9  # float32 sees these as a few points

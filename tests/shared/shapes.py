@@ -26,16 +26,16 @@ def ring_of_cliques(cliques=4, size=5):
     return W
 
 
-def cloud(n=80, seed=0, centres=5, d=3):
-    """Points around some centres."""
+def cloud(n=80, seed=0, centers=5, d=3):
+    """Points around some centers."""
     rng = np.random.default_rng(seed)
-    return np.repeat(rng.normal(size=(centres, d)) * 3, n // centres, axis=0) + rng.normal(size=(n, d))
+    return np.repeat(rng.normal(size=(centers, d)) * 3, n // centers, axis=0) + rng.normal(size=(n, d))
 
 
-def cloud_graph(n=60, seed=0, centres=6):
-    """Dense weights of points around some centres, each joined to its nearest by local scaling."""
+def cloud_graph(n=60, seed=0, centers=6):
+    """Dense weights of points around some centers, each joined to its nearest by local scaling."""
     rng = np.random.default_rng(seed)
-    X = np.repeat(rng.normal(size=(centres, 2)) * 2, n // centres, axis=0) + rng.normal(size=(n, 2)) * 0.5
+    X = np.repeat(rng.normal(size=(centers, 2)) * 2, n // centers, axis=0) + rng.normal(size=(n, 2)) * 0.5
     return knn_graph(X, 8).adjacency.toarray()
 
 

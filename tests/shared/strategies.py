@@ -24,9 +24,9 @@ def shape(kind, n):
 
 
 @st.composite
-def weight_matrices(draw, least=1, most=12, weights=None):
+def weight_matrices(draw, min_size=1, max_size=12, weights=None):
     """Dense symmetric weights: of known shapes or of any edges, loops and isolated nodes among them."""
-    n = draw(st.integers(least, most))
+    n = draw(st.integers(min_size, max_size))
     nodes = st.integers(0, n - 1)
     some = st.lists(st.tuples(nodes, nodes), max_size=3 * n)
     named = st.sampled_from(["star", "path", "complete", "pairs", "two halves", "empty", "loops"])
@@ -38,9 +38,9 @@ def weight_matrices(draw, least=1, most=12, weights=None):
     return W
 
 
-def graphs(least=1, most=12, weights=None):
+def graphs(min_size=1, max_size=12, weights=None):
     """Checked graphs."""
-    return weight_matrices(least, most, weights).map(graph_of)
+    return weight_matrices(min_size, max_size, weights).map(graph_of)
 
 
 @st.composite
@@ -54,8 +54,8 @@ def memberships(draw, n, m):
 
 
 @st.composite
-def factored_graphs(draw, most=10, clusters=5, weights=None):
+def factored_graphs(draw, max_size=10, clusters=5, weights=None):
     """A dense weight matrix and memberships of its nodes."""
-    W = draw(weight_matrices(1, most, weights))
+    W = draw(weight_matrices(1, max_size, weights))
     m = draw(st.integers(1, clusters))
     return W, draw(memberships(len(W), m))

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.neighbors.points import Points
 from graphsoft.parallel import blocks
-from graphsoft.types import Array
 
 __all__ = ["along_graph", "cut"]
 
 # The metrics by which scikit-learn measures given pairs.
 PAIRED = ("euclidean", "cosine", "manhattan")
 # Components are joined by a tree found among all pairs of them.
-MOST_COMPONENTS = 5000
+MAX_COMPONENTS = 5000
 CELLS_PER_BLOCK = 1 << 20
 
 
@@ -186,7 +186,7 @@ def _edges(points: Points, graph: Graph) -> tuple[Array, Array]:
     parts = int(graph.components.max()) + 1
     if parts == 1:
         return one, other
-    if parts > MOST_COMPONENTS:
+    if parts > MAX_COMPONENTS:
         raise InputError("X", f"falls into {parts} components", "raise n_neighbors")
     from scipy.sparse.csgraph import minimum_spanning_tree
 

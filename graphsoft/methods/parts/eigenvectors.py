@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import coarsen
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.parallel import one_thread
-from graphsoft.types import Array, Progress
 
 __all__ = ["SOLVERS", "Eigenpairs", "leading_eigenvectors"]
 
@@ -28,7 +28,7 @@ SOLVERS = ("auto", "lanczos", "multigrid")
 # scale of large ones.
 FEW_NODES = 500
 FEW_NODES_EACH = 5
-# Multigrid where the eigenvalues of the coarsest scale leave less room below 1 than this. On neighbour graphs
+# Multigrid where the eigenvalues of the coarsest scale leave less room below 1 than this. On neighbor graphs
 # (room below 0.1) of 30,000 nodes it is 3 to 10 times as fast as Lanczos, of a million 10 times; on random
 # graphs without clusters (room above 0.4), Lanczos is 2 to 4 times as fast.
 ROOM = 0.1
@@ -41,9 +41,9 @@ MULTIGRID_STEPS = 150
 # Of a Jacobi step; the spectrum of a Laplacian over its diagonal reaches up to 2.
 DAMPING = 2.0 / 3.0
 # Vectors that are constant on merged nodes are too stiff, and the step from the coarser scale falls short. On
-# a neighbour graph of 100,000 points, LOBPCG takes 44 steps with 1, and 20 with 1.5.
+# a neighbor graph of 100,000 points, LOBPCG takes 44 steps with 1, and 20 with 1.5.
 STRETCH = 1.5
-LEAST_SHIFT = 1e-8
+MIN_SHIFT = 1e-8
 # What is added to the start, so that nothing is orthogonal to it.
 NOISE = 1e-3
 
@@ -286,7 +286,7 @@ class Multigrid:
         scales = coarsen(walk.graph, max(FEW_NODES, FEW_NODES_EACH * wanted), progress)
         self.walks = [walk, *(Walk(scale.graph, wanted) for scale in scales)]
         values, vectors = _dense(self.walks[-1])
-        self.room = max(1.0 - float(values[walk.wanted - 1]), LEAST_SHIFT)
+        self.room = max(1.0 - float(values[walk.wanted - 1]), MIN_SHIFT)
         self._leading = vectors[:, : walk.wanted]
         diagonal = 1.0 + self.room
         self._coarsest = (vectors / np.maximum(diagonal - values, self.room)) @ vectors.T

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of
@@ -41,7 +42,6 @@ from graphsoft.linalg.csr import gram, times
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, ended
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load, pieces_with_columns
-from graphsoft.types import Array, Progress
 
 __all__ = ["Look", "first_factor", "loss_of", "refined"]
 
@@ -63,7 +63,7 @@ SMALLEST_GAIN = 1e-4
 # Below this part of the objective a change is rounding.
 ROUNDING = 1e-12
 # A share below this is dropped in the end.
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 # An entry grows at most so much in a sweep; more would overflow.
 STEEPEST = 1e100
 
@@ -193,7 +193,7 @@ def first_factor(graph: Graph, memberships: Array) -> Array:
 
 
 def refined(
-    graph: Graph, memberships: sp.csr_array, beta: float, most: int, progress: Progress | None = None
+    graph: Graph, memberships: sp.csr_array, beta: float, max_sweeps: int, progress: Progress | None = None
 ) -> Clustering:
     """Factorize a graph with edges, from memberships near those that are looked for.
 
@@ -203,7 +203,7 @@ def refined(
     memberships : csr_array of shape (n, m)
     beta : float
         Above 0 and at most 2.
-    most : int
+    max_sweeps : int
         Sweeps to stop at.
     progress : callable, optional
 
@@ -215,18 +215,18 @@ def refined(
     count = memberships.shape[1]
     blurred = (1.0 - SPREAD) * memberships.toarray() + SPREAD / count
     factor, loss = first_factor(graph, blurred), loss_of(graph, count, beta)
-    factor, trace, status = _minimized(factor, loss, 0.5 / max(beta, 2.0 - beta), most, progress)
-    found = membership_rows(factor * factor.sum(axis=0), min(LEAST, 0.5 / count))
+    factor, trace, status = _minimized(factor, loss, 0.5 / max(beta, 2.0 - beta), max_sweeps, progress)
+    found = membership_rows(factor * factor.sum(axis=0), min(MIN_SHARE, 0.5 / count))
     return Clustering(found, trace, status, len(trace) - 1)
 
 
 def _minimized(
-    factor: Array, loss: Loss, proven: float, most: int, progress: Progress | None = None
+    factor: Array, loss: Loss, proven: float, max_sweeps: int, progress: Progress | None = None
 ) -> tuple[Array, tuple[float, ...], str]:
     """Take steps until they gain next to nothing: the factor, the objective's trace, and what happened."""
     exponent, at, least = 2.0 * proven, loss(factor), SMALLEST_SHARE * factor
     trace, status = [at.value], ""
-    while not status and len(trace) <= most:
+    while not status and len(trace) <= max_sweeps:
         stepped = np.maximum(factor * _growth(at) ** exponent, least)
         after = loss(stepped)
         if after.value > at.value and exponent > proven:
@@ -240,9 +240,9 @@ def _minimized(
         if not gain > max(SMALLEST_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
             status = ended(len(trace) - 1, True)
         if progress is not None:
-            progress("factorizing", len(trace) - 1, most)
+            progress("factorizing", len(trace) - 1, max_sweeps)
     if not status:
-        status = ended(most, False, _still(trace) if most else "")
+        status = ended(max_sweeps, False, _still(trace) if max_sweeps else "")
     return factor, tuple(trace), status
 
 

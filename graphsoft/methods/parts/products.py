@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.engine.coarsening import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice
-from graphsoft.types import Array
 
 __all__ = ["STARTS", "start_shares"]
 

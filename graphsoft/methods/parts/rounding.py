@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from graphsoft.aliases import Array
 from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import parts_of
@@ -13,14 +14,13 @@ from graphsoft.kernels.cuts import move_nodes
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.parts.rows import fit
 from graphsoft.parallel import LOAD, pieces_by_load
-from graphsoft.types import Array
 
 __all__ = ["by_kmeans", "by_pivots", "by_rotation", "filled", "improved", "unit_rows"]
 
 KMEANS_STARTS = 10
-MOST_ROTATIONS = 100
+MAX_ROTATIONS = 100
 # A move must lower the cut by this part of it.
-LEAST_FALL = 1e-9
+MIN_FALL = 1e-9
 
 
 def unit_rows(vectors: Array) -> Array:
@@ -94,7 +94,7 @@ def by_rotation(vectors: Array) -> Array:
     rows = unit_rows(vectors)
     rotation = _towards_pivots(rows)
     labels = np.full(len(rows), -1, dtype=np.int32)
-    for _ in range(MOST_ROTATIONS):
+    for _ in range(MAX_ROTATIONS):
         last, labels = labels, (rows @ rotation).argmax(axis=1).astype(np.int32)
         if (labels == last).all():
             break
@@ -158,7 +158,7 @@ def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, f
         for start, stop in pieces_by_load(adjacency.indptr, LOAD):
             moves += move_nodes(
                 *parts_of(adjacency), graph.degrees, start, stop,
-                LEAST_FALL * value, after, mass, cut, members,
+                MIN_FALL * value, after, mass, cut, members,
             )  # fmt: skip
         # anew from the labels: the sums that moves keep lose digits where weights are of all sizes
         lower = cut_value(graph, one_cluster_each(after, count)) if moves else value

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import one_thread
-from graphsoft.types import Array
 
 __all__ = ["dense_rows", "few_different", "fit", "moved", "non_negative", "seed"]
 
 # Sparse features with so many cells in all are made dense where a method needs that: half a gigabyte.
-MOST_CELLS = 1 << 26
+MAX_CELLS = 1 << 26
 
 
 def moved(values: Any) -> Any:
@@ -67,9 +67,9 @@ def dense_rows(values: Any, method: str) -> Array:
     """
     if sp.issparse(values):
         rows, columns = values.shape
-        if rows * columns > MOST_CELLS:
+        if rows * columns > MAX_CELLS:
             problem = f"is sparse, and {method} would fill its {rows} x {columns} cells"
-            raise InputError("X", problem, f"use at most {MOST_CELLS} cells, or a method for graphs")
+            raise InputError("X", problem, f"use at most {MAX_CELLS} cells, or a method for graphs")
         values = values.toarray()
     return np.asarray(moved(values))
 
