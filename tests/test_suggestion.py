@@ -57,10 +57,10 @@ def test_stability_is_the_adjusted_rand_index_of_the_points(one, two, data):
         for W in (one, two)
     ]
     first, second = (merges_of(W, group) for W, group in zip((one, two), groups, strict=True))
-    most = data.draw(st.integers(2, min(len(one), len(two))))
-    found = counting._agreement(first, second, points, most)
+    max_clusters = data.draw(st.integers(2, min(len(one), len(two))))
+    found = counting._agreement(first, second, points, max_clusters)
     known = (groups[0] >= 0) & (groups[1] >= 0)
-    for k in range(2, most + 1):
+    for k in range(2, max_clusters + 1):
         labels = [
             np.repeat(naive.partition(len(W), each.pairs, k)[group[known]], points[known])
             for W, each, group in zip((one, two), (first, second), groups, strict=True)
@@ -73,9 +73,9 @@ def test_held_out_is_its_definition(W, left, data):
     n, left = len(W), left[: len(W), : len(W)]
     if not W.any():
         W = W + np.eye(n)
-    found, most = merges_of(W), data.draw(st.integers(2, n))
-    scores = counting._held_out(found, left, EDGE, most)
-    for k in range(2, most + 1):
+    found, max_clusters = merges_of(W), data.draw(st.integers(2, n))
+    scores = counting._held_out(found, left, EDGE, max_clusters)
+    for k in range(2, max_clusters + 1):
         labels = naive.partition(n, found.pairs, k)
         np.testing.assert_allclose(scores[k - 2], naive.held_out(W, left, labels, EDGE), atol=1e-9)
 
@@ -295,10 +295,10 @@ def test_a_sweep_is_the_step_of_the_regularized_objective(W, m, part):
 
 
 @pytest.mark.parametrize(("max_clusters", "converged"), [(1000, True), (3, False)])
-def test_the_trace_ends_with_the_objective_of_what_is_returned(most, converged):
+def test_the_trace_ends_with_the_objective_of_what_is_returned(max_clusters, converged):
     W = ring_of_cliques(3, 5)
     state = state_of(W, 5, 0.05)
-    trace, _, settled = paying._survived(state, most, 1e-3, None)
+    trace, _, settled = paying._survived(state, max_clusters, 1e-3, None)
     assert settled == converged
     W = state.graph.adjacency.toarray()
     H, paid = W.sum(axis=1)[:, None] * state.shares / state.mass, state.mass - 0.05
@@ -393,17 +393,17 @@ def test_nothing_to_do():
     st.one_of(st.none(), st.integers(1, 6)),
     st.one_of(st.none(), st.integers(1, 9)),
 )
-def test_levels_are_moved_within_limits(sizes, points, least, most):
-    if least is not None and most is not None and least > most:
-        least, most = most, least
+def test_levels_are_moved_within_limits(sizes, points, least, max_clusters):
+    if least is not None and max_clusters is not None and least > max_clusters:
+        least, max_clusters = max_clusters, least
     levels = tuple(sorted(sizes, reverse=True))
-    found = within_limits(levels, points, least, most)
+    found = within_limits(levels, points, least, max_clusters)
     assert found[-1] == levels[-1]
     for below, above in pairwise(found):
         assert below > above
-        assert (least or 1) * above <= below <= (most or below) * above
+        assert (least or 1) * above <= below <= (max_clusters or below) * above
     assert found[0] <= max(levels[0], points // 5)
-    if least is None and most is None:
+    if least is None and max_clusters is None:
         assert found == levels
 
 
