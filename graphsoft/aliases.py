@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Progress", "Rows"]
+__all__ = ["Array", "Progress"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
 """What ``progress=`` takes: a function of the stage, how much of it is done, and how much there is in all."""
-Rows = tuple[Array, Array, Array]
-"""The parts of a CSR matrix: pointers, columns, values."""

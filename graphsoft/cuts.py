@@ -13,7 +13,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import integer
 from graphsoft.input.labels import shares_of
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.cuts import cut_off, least_cut
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -105,7 +105,7 @@ def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]
 
     def piece(start: int, stop: int) -> None:
         cut_off(
-            *parts_of(adjacency),
+            *rows_of(adjacency),
             ptr,
             clusters,
             shares,

@@ -91,7 +91,7 @@ def test_edges_are_left_out_and_nothing_is_lost():
     assert 0.1 < left.adjacency.sum() < 0.3
 
 
-def test_contracted_graphs_lose_parts_of_their_weights(monkeypatch):
+def test_contracted_graphs_lose_rows_of_their_weights(monkeypatch):
     monkeypatch.setattr(counting, "MAX_NODES", 60)
     graph = graphsoft.knn_graph(cloud(400, centers=8))
     watched = counting._watched(graph)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import Rows, rows_of
 from graphsoft.kernels.products import links
 from graphsoft.linalg.csr import joined
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
@@ -26,10 +26,10 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
            [0.5, 0.5]])
     """
     turned, count = memberships.tocsc(), memberships.shape[1]
-    columns, rows = parts_of(turned), parts_of(memberships)
+    columns, rows = rows_of(turned), rows_of(memberships)
 
-    def piece(start: int, stop: int) -> tuple[Array, Array, Array]:
-        return links(columns, rows, degrees, start, stop)  # type: ignore[no-any-return]
+    def piece(start: int, stop: int) -> Rows:
+        return Rows(*links(columns, rows, degrees, start, stop))
 
     a_row = max(1, memberships.nnz // max(1, memberships.shape[0]))
     upper = joined(list(map_pieces(piece, pieces_by_load(turned.indptr, max(1, LOAD // a_row)))), count)

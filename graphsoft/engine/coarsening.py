@@ -17,7 +17,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.merging import Merging, partners_along
 from graphsoft.engine.ordering import weight_type
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of, unsigned
+from graphsoft.kernels import rows_of, unsigned
 from graphsoft.kernels.contraction import contract, match
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -193,7 +193,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
         longest, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
         indices, weights = np.empty(room, adjacency.indices.dtype), np.empty(room, adjacency.dtype)
         filled = contract(
-            *parts_of(adjacency), member_ptr, members, group, longest, start, stop, counts, indices, weights
+            *rows_of(adjacency), member_ptr, members, group, longest, start, stop, counts, indices, weights
         )
         return indices[:filled], weights[:filled]
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import parts_of, unsigned
+from graphsoft.kernels import rows_of, unsigned
 from graphsoft.kernels.contraction import affected, best_of_groups, best_partners, merge, mutual, siblings
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -110,7 +110,7 @@ class Merging:
             longest = int(entries[start:stop].max())
             with np.errstate(over="ignore"):  # NumPy minds that hashes wrap, where nothing is compiled
                 best_of_groups(
-                    *parts_of(given), unsigned(self.leaders), self._next, self._degrees, longest,
+                    *rows_of(given), unsigned(self.leaders), self._next, self._degrees, longest,
                     groups, start, stop, self._partners, self._scores,
                 )  # fmt: skip
 
@@ -143,7 +143,7 @@ def partners_along(edges: sp.csr_array, degrees: Array) -> tuple[Array, Array]:
     partners, scores = np.empty(len(degrees), dtype=edges.indices.dtype), np.empty(len(degrees))
 
     def piece(start: int, stop: int) -> None:
-        best_partners(*parts_of(edges), degrees, start, stop, partners, scores)
+        best_partners(*rows_of(edges), degrees, start, stop, partners, scores)
 
     for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
         pass

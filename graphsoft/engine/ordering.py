@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import grow_clumps, reorder
 from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
@@ -70,7 +70,7 @@ def in_clumps(graph: Graph) -> Reordered:
     indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=weight_type(given.data))
 
     def piece(start: int, stop: int) -> None:
-        reorder(*parts_of(given), nodes, places, start, stop, ptr, indices, weights)
+        reorder(*rows_of(given), nodes, places, start, stop, ptr, indices, weights)
 
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass
@@ -80,7 +80,7 @@ def in_clumps(graph: Graph) -> Reordered:
 
 def _clumps(adjacency: sp.csr_array) -> Array:
     """List the nodes, clump by clump; each begins at the lowest node that is in none yet."""
-    pointers, indices, _ = parts_of(adjacency)
+    pointers, indices, _ = rows_of(adjacency)
     order = np.empty(adjacency.shape[0], dtype=adjacency.indices.dtype)
     taken, filled, seed = np.zeros(len(order), dtype=np.bool_), 0, 0
     while filled < len(order):

@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array, Rows
+from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import Rows, rows_of
 from graphsoft.kernels.factorize import at_borders, gains, largest_outside, reweight, sweep
 from graphsoft.kernels.groups import hold_groups, lift_gains, lift_to_groups, merge_clusters
 from graphsoft.linalg.csr import inverse_or_zero, joined
@@ -120,10 +120,10 @@ class Model:
         def piece(start: int, stop: int) -> Result:
             ptr = np.zeros(stop - start + 1, dtype=np.int64)
             clusters, gain = gains(
-                *parts_of(edges), self.degrees, rows, *parts_of(held), single, self.inverse_mass, self.floor,
+                *rows_of(edges), self.degrees, rows, *rows_of(held), single, self.inverse_mass, self.floor,
                 start, stop, ptr, likelihood[start:stop],
             )  # fmt: skip
-            return each(start, stop, (ptr, clusters, gain))
+            return each(start, stop, Rows(ptr, clusters, gain))
 
         return list(map_pieces(piece, _pieces(edges, rows))), float(likelihood.sum())
 
@@ -134,7 +134,7 @@ class Model:
 
         def piece(start: int, stop: int) -> None:
             sweep(
-                *parts_of(edges), self.degrees, rows, *parts_of(held), single, self.inverse_mass, self.floor,
+                *rows_of(edges), self.degrees, rows, *rows_of(held), single, self.inverse_mass, self.floor,
                 OVER, min_share, start, stop, shares,
             )  # fmt: skip
 
@@ -206,8 +206,8 @@ def merged_clusters(memberships: sp.csr_array, groups: sp.csr_array) -> sp.csr_a
         room = int(memberships.indptr[stop] - memberships.indptr[start])
         ptr = np.zeros(stop - start + 1, dtype=np.int64)
         clusters, shares = np.empty(room, dtype=np.int32), np.empty(room)
-        filled = merge_clusters(*parts_of(memberships), group, count, start, stop, ptr, clusters, shares)
-        return ptr, clusters[:filled].copy(), shares[:filled].copy()
+        filled = merge_clusters(*rows_of(memberships), group, count, start, stop, ptr, clusters, shares)
+        return Rows(ptr, clusters[:filled].copy(), shares[:filled].copy())
 
     return joined(list(map_pieces(piece, pieces_by_load(memberships.indptr, LOAD))), count)
 
@@ -232,9 +232,9 @@ def held_in_groups(memberships: sp.csr_array, before: sp.csr_array, groups: sp.c
         ptr = np.zeros(stop - start + 1, dtype=np.int64)
         clusters, shares = np.empty(room, dtype=np.int32), np.empty(room)
         filled = hold_groups(
-            *parts_of(memberships), *parts_of(before), group, count, start, stop, ptr, clusters, shares
+            *rows_of(memberships), *rows_of(before), group, count, start, stop, ptr, clusters, shares
         )
-        return ptr, clusters[:filled].copy(), shares[:filled].copy()
+        return Rows(ptr, clusters[:filled].copy(), shares[:filled].copy())
 
     return joined(list(map_pieces(piece, pieces_by_load(memberships.indptr, LOAD))), memberships.shape[1])
 
@@ -264,7 +264,7 @@ def gains_at_borders(
         rows, kept_ptr = np.empty(stop - start, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
         kept = at_borders(memberships.indptr[start : stop + 1], ptr, clusters, gain, bar, rows, kept_ptr)
         kept_ptr, filled = kept_ptr[: kept + 1], kept_ptr[kept]
-        return start + rows[:kept], (kept_ptr, clusters[:filled].copy(), gain[:filled].copy())
+        return start + rows[:kept], Rows(kept_ptr, clusters[:filled].copy(), gain[:filled].copy())
 
     parts, log_likelihood = _everywhere(graph, memberships, several)
     rows = np.concatenate([part[0] for part in parts])
@@ -290,8 +290,8 @@ def lifted(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array)
 
     def piece(start: int, stop: int) -> None:
         lift_gains(
-            candidates.indptr, candidates.indices, *parts_of(upper),
-            *parts_of(parents), parents.shape[1], start, stop, gain,
+            candidates.indptr, candidates.indices, *rows_of(upper),
+            *rows_of(parents), parents.shape[1], start, stop, gain,
         )  # fmt: skip
 
     for _ in map_pieces(piece, pieces_by_load(candidates.indptr, LOAD)):
@@ -316,7 +316,7 @@ def regrouped(
             upper.data, upper.shape[1], ptr, clusters, gain,
         )  # fmt: skip
         return _reweighted_rows(
-            held, (ptr, clusters[:filled], gain[:filled]), ENTRY_SHARE, min_share, start, stop
+            held, Rows(ptr, clusters[:filled], gain[:filled]), ENTRY_SHARE, min_share, start, stop
         )
 
     parts, _ = Model.of(graph, memberships).gains(rows, step)
@@ -329,7 +329,7 @@ def reweighted(
     """Multiply shares by gains; clusters enter with at most `entry_share`, none stays below `min_share`."""
 
     def piece(start: int, stop: int) -> Rows:
-        found = gain.indptr[start : stop + 1].astype(np.int64), gain.indices, gain.data
+        found = Rows(gain.indptr[start : stop + 1].astype(np.int64), gain.indices, gain.data)
         return _reweighted_rows(memberships, found, entry_share, min_share, start, stop)
 
     return joined(list(map_pieces(piece, pieces_by_load(gain.indptr, LOAD))), memberships.shape[1])
@@ -346,7 +346,7 @@ def _reweighted_rows(
         held, memberships.data, gain_ptr, gain_clusters, gain, entry_share, MAX_ENTERING, min_share,
         ptr, clusters, shares,
     )  # fmt: skip
-    return ptr, clusters[:filled].copy(), shares[:filled].copy()
+    return Rows(ptr, clusters[:filled].copy(), shares[:filled].copy())
 
 
 def _pieces(edges: sp.csr_array, rows: Array) -> list[tuple[int, int]]:

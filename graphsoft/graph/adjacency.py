@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.sparse_input import canonical, narrow
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import mirror_sum
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -149,7 +149,7 @@ def _is_mirrored(matrix: sp.csr_array) -> bool:
     To look every entry's mirror image up would take twenty times as long on a large graph. Where something
     differs, it would be by a chance of 2**-64 that this does not notice.
     """
-    pointers, indices, weights = (buffer.view() for buffer in parts_of(matrix))
+    pointers, indices, weights = (buffer.view() for buffer in rows_of(matrix))
     bits = weights.view(np.uint64)
     for buffer in (pointers, indices, bits):
         buffer.flags.writeable = False  # as the caller's may be, which would be another type to compile for

@@ -33,7 +33,7 @@ from graphsoft.input.checks import (
 )
 from graphsoft.input.mapped import taken
 from graphsoft.input.sparse_input import canonical, narrow, sparse_matrix
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import find_components, row_sums
 from graphsoft.linalg.csr import submatrix
 from graphsoft.neighbors.external import check_finder, found_within
@@ -139,7 +139,7 @@ class Graph:
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
         labels = np.empty(len(self), dtype=np.int32)
-        find_components(*parts_of(self.adjacency)[:2], labels)
+        find_components(*rows_of(self.adjacency)[:2], labels)
         labels.flags.writeable = False
         return labels
 

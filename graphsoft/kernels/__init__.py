@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -16,7 +16,7 @@ from numba.core.caching import FunctionCache
 
 from graphsoft.aliases import Array
 
-__all__ = ["kernel", "parts_of", "unsigned"]
+__all__ = ["Rows", "kernel", "rows_of", "unsigned"]
 
 
 class _OptionalCache(FunctionCache):  # type: ignore[misc]
@@ -63,6 +63,14 @@ def unsigned(indices: Array) -> Array:
     return indices.view(np.uint32) if indices.dtype == np.int32 else indices
 
 
-def parts_of(matrix: Any) -> tuple[Array, Array, Array]:
-    """Take a CSR matrix apart for a compiled loop: pointers and columns, see `unsigned`, and values."""
-    return unsigned(matrix.indptr), unsigned(matrix.indices), matrix.data
+class Rows(NamedTuple):
+    """The rows of a CSR matrix, or some that begin at ``ptr[0]``, as compiled loops take them."""
+
+    ptr: Array
+    columns: Array
+    values: Array
+
+
+def rows_of(matrix: Any) -> Rows:
+    """Take a CSR matrix apart for a compiled loop; its indices become unsigned, see `unsigned`."""
+    return Rows(unsigned(matrix.indptr), unsigned(matrix.indices), matrix.data)

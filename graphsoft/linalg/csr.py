@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array, Rows
-from graphsoft.kernels import baum_eagon, parts_of
+from graphsoft.aliases import Array
+from graphsoft.kernels import Rows, baum_eagon, rows_of
 from graphsoft.kernels.products import times_dense
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
@@ -77,7 +77,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.result_type(matrix.data, dense))
 
     def piece(start: int, stop: int) -> None:
-        times_dense(*parts_of(matrix), dense, start, stop, result)
+        times_dense(*rows_of(matrix), dense, start, stop, result)
 
     for _ in map_pieces(piece, pieces_with_columns(matrix.indptr, dense.shape[1])):
         pass

@@ -10,7 +10,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import coarsen
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
@@ -86,7 +86,7 @@ def _sums(graph: Graph, labels: Array, count: int) -> tuple[Array, Array]:
     adjacency, within = graph.adjacency, np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        cluster_sums(*parts_of(adjacency), labels, start, stop, within)
+        cluster_sums(*rows_of(adjacency), labels, start, stop, within)
 
     for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
         pass
@@ -105,7 +105,7 @@ def _sweep(graph: Graph, labels: Array, count: int) -> int:
     members = np.bincount(labels, minlength=count)
     return sum(
         regroup(
-            *parts_of(adjacency), graph.degrees, start, stop, labels, size,
+            *rows_of(adjacency), graph.degrees, start, stop, labels, size,
             inside, members,
         )
         for start, stop in pieces_by_load(adjacency.indptr, LOAD)

@@ -27,7 +27,7 @@ from graphsoft.engine.sweeps import (
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
@@ -199,7 +199,7 @@ def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
 
     def piece(start: int, stop: int) -> None:
         dense_sweep(
-            *parts_of(adjacency), inverse_degree, shares, inverse_mass,
+            *rows_of(adjacency), inverse_degree, shares, inverse_mass,
             floor_of(graph), start, stop, stepped, likelihood[start:stop],
         )  # fmt: skip
 

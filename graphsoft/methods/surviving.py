@@ -18,7 +18,7 @@ from graphsoft.engine.polishing import MIN_SHARE
 from graphsoft.engine.sweeps import ENTRY_SHARE
 from graphsoft.graph.graph import Graph, as_graph
 from graphsoft.input.checks import integer, number
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
@@ -92,7 +92,7 @@ def cluster_surviving(
     (60, 3)
     """
     penalty = number("penalty", penalty, minimum=0, below=1)
-    max_clusters = integer("most", max_clusters, 1)
+    max_clusters = integer("max_clusters", max_clusters, 1)
     max_sweeps = integer("max_sweeps", max_sweeps, 1)
     tolerance = number("tolerance", tolerance, minimum=0, below=1)
     graph = as_graph(
@@ -148,7 +148,7 @@ class _State:
 
         def piece(start: int, stop: int) -> None:
             dense_sweep(
-                *parts_of(adjacency), inverse, self.shares, paid / mass**2,
+                *rows_of(adjacency), inverse, self.shares, paid / mass**2,
                 TINY, start, stop, stepped, likelihood[start:stop],
             )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
 from graphsoft.linalg.memberships import membership_rows
@@ -91,7 +91,7 @@ def _square(graph: Graph, scale: Array) -> float:
     adjacency, squares = graph.adjacency, np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        row_squares(*parts_of(adjacency), scale, start, stop, squares)
+        row_squares(*rows_of(adjacency), scale, start, stop, squares)
 
     for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
         pass
@@ -112,4 +112,4 @@ def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
     """Set every entry once; row after row, for each looks at those before it."""
     adjacency, inner = graph.adjacency, gram(factor)
     for start, stop in pieces_by_load(adjacency.indptr, LOAD):
-        descend(*parts_of(adjacency), scale, inner, start, stop, factor)
+        descend(*rows_of(adjacency), scale, inner, start, stop, factor)

@@ -16,7 +16,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.input.mapped import room
 from graphsoft.kernels import neighbors as kernels
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, blocks, map_blocks, row_blocks
 
@@ -64,7 +64,7 @@ def measure(points: Points, asking: Points, rows: Array, candidates: Array) -> A
     result = np.full(candidates.shape, np.inf)
     if points.sparse:
         kernels.candidate_distances_sparse(
-            parts_of(asking.values), asking.factors, parts_of(points.values), points.factors,
+            rows_of(asking.values), asking.factors, rows_of(points.values), points.factors,
             own, rows, candidates, result,
         )  # fmt: skip
     elif points.squared:
@@ -241,7 +241,7 @@ def by_words(points: Points, asking: Points, n_neighbors: int) -> Found:
         columns = np.full((stop - start, listed), -1, dtype=np.int64)
         directions = points.metric in DIRECTIONS
         kernels.nearest_sparse(
-            parts_of(rows_of), parts_of(words), halves, start, own, directions, best, columns
+            rows_of(rows_of), rows_of(words), halves, start, own, directions, best, columns
         )
         return slice(start, stop), *ranked(points, asking, np.arange(start, stop), columns, n_neighbors)
 

@@ -68,7 +68,7 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import generator
 from graphsoft.kernels import neighbors as kernels
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.neighbors.descent import descend
 from graphsoft.neighbors.exact import (
     METRICS,
@@ -370,7 +370,7 @@ def _by_walk(points: Points, others: Points, n_neighbors: int, paths: Paths) -> 
     nothing = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
     no_rows = np.zeros((0, 0))
     dense = (no_rows, no_rows) if points.sparse else (others.values, points.values)
-    sparse = (parts_of(others.values), parts_of(points.values)) if points.sparse else (nothing, nothing)
+    sparse = (rows_of(others.values), rows_of(points.values)) if points.sparse else (nothing, nothing)
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         best = np.full((stop - start, width), np.inf)

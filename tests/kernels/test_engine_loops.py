@@ -14,7 +14,7 @@ import graphsoft
 from graphsoft.engine import cluster_graph, coarsening, merging, ordering, sweeps
 from graphsoft.graph import adjacency
 from graphsoft.graph import graph as graph_module
-from graphsoft.kernels import contraction, factorize, groups, kernel, parts_of, products
+from graphsoft.kernels import contraction, factorize, groups, kernel, products, rows_of
 from naive import engine as naive
 from shared.strategies import factored_graphs, memberships, weight_matrices
 
@@ -27,7 +27,7 @@ def pieces(n, cut):
 
 
 def sparse(dense):
-    return parts_of(sp.csr_array(dense))
+    return rows_of(sp.csr_array(dense))
 
 
 def rows(parts, columns):
@@ -293,7 +293,7 @@ def best_of(A, d, groups):
     partners, scores = np.full(n, -7), np.full(n, np.nan)
     with np.errstate(over="ignore"):
         contraction.best_of_groups(
-            *parts_of(A), np.arange(n), alone, d, longest, np.array(groups), 0, len(groups), partners, scores
+            *rows_of(A), np.arange(n), alone, d, longest, np.array(groups), 0, len(groups), partners, scores
         )
     return partners, scores
 
@@ -431,7 +431,7 @@ def test_hold_groups(example, data, cut):
 @given(factored_graphs(clusters=6), cuts)
 def test_links(example, cut):
     W, S = example
-    d, turned, parts = W.sum(axis=1), parts_of(sp.csc_array(S)), []
+    d, turned, parts = W.sum(axis=1), rows_of(sp.csc_array(S)), []
     for start, stop in pieces(S.shape[1], cut):
         parts.append(products.links(turned, sparse(S), d, start, stop))
     found = rows(parts, S.shape[1]).toarray()
@@ -475,7 +475,7 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
     for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps, cluster_graph):
-        monkeypatch.setattr(module, "parts_of", wide)
+        monkeypatch.setattr(module, "rows_of", wide)
     monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
     monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))
     again = graphsoft.hierarchy(sp.csr_array(graph.adjacency), [12, 4])

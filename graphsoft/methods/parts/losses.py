@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import grouped
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.losses import stored_pairs, zero_pairs
 from graphsoft.linalg.csr import gram, times
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
@@ -153,7 +153,7 @@ def _stored(weights: sp.csr_array, factor: Array, beta: float) -> tuple[Array, A
 
     def piece(start: int, stop: int) -> None:
         stored_pairs(
-            *parts_of(weights), factor, beta, FLOOR, start, stop,
+            *rows_of(weights), factor, beta, FLOOR, start, stop,
             pull, push, divergence,
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import parts_of
+from graphsoft.kernels import rows_of
 from graphsoft.kernels.cuts import move_nodes
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.parts.rows import fit
@@ -157,7 +157,7 @@ def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, f
         members, after, moves = np.bincount(labels, minlength=count), labels.copy(), 0
         for start, stop in pieces_by_load(adjacency.indptr, LOAD):
             moves += move_nodes(
-                *parts_of(adjacency), graph.degrees, start, stop,
+                *rows_of(adjacency), graph.degrees, start, stop,
                 MIN_FALL * value, after, mass, cut, members,
             )  # fmt: skip
         # anew from the labels: the sums that moves keep lose digits where weights are of all sizes
