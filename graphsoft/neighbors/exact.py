@@ -233,16 +233,14 @@ def by_words(points: Points, asking: Points, n_neighbors: int) -> Found:
     own, scaled = asking is points, points.multiplied()
     words = scaled.tocsc()
     halves = np.asarray(scaled.power(2).sum(axis=1)).ravel() / 2
-    rows_of = scaled if own else asking.multiplied()
+    asked = scaled if own else asking.multiplied()
     listed = min(len(points) - own, 2 * n_neighbors + 4)
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         best = np.full((stop - start, listed), np.inf)
         columns = np.full((stop - start, listed), -1, dtype=np.int64)
         directions = points.metric in DIRECTIONS
-        kernels.nearest_sparse(
-            rows_of(rows_of), rows_of(words), halves, start, own, directions, best, columns
-        )
+        kernels.nearest_sparse(rows_of(asked), rows_of(words), halves, start, own, directions, best, columns)
         return slice(start, stop), *ranked(points, asking, np.arange(start, stop), columns, n_neighbors)
 
     yield from map_blocks(block, len(asking), _block_size(100 * word_work(points) / len(points), 256))
