@@ -15,8 +15,9 @@ from graphsoft.kernels import kernel
 
 __all__ = ["agreements", "sweep", "sweep_stored", "symmetric_sums"]
 
-# A sum from which rows were taken is added up anew where less than this is left of it.
-LITTLE = 1e-3
+# A sum from which a row was subtracted is computed again if less than this share of it is left. Errors grow
+# from one degree to the next, so for sums up to degree m the share is the m-th root of this.
+MIN_LEFT = 1e-3
 
 
 @kernel
@@ -85,14 +86,14 @@ def symmetric_sums(factor: Array, start: int, stop: int, sums: Array) -> None:
 
 @kernel
 def _take(factor: Array, s: int, mu: Array, totals: Array, sums: Array, highest: Array) -> None:
-    """Let the sums count all points but `s`.
+    """Subtract point `s` from the sums.
 
-    What is taken away leaves rounding errors as large as what was there. Where little is left of a column's
-    sum, next to its highest since it was added up, it is added up anew. That is seldom: few points can hold
-    almost all of a column.
+    A subtraction leaves rounding errors as large as those of the sum before it. If little is left of a
+    column's sum of any degree, next to the highest since it was computed, the column is computed again. That
+    is rare: few points can hold almost all of a column.
     """
     count, top = factor.shape[1], sums.shape[0] - 1
-    row = factor[s]
+    row, min_left = factor[s], MIN_LEFT ** (1.0 / top)
     for m in range(1, top + 1):
         for j in range(count):
             for r in range(count):
@@ -101,13 +102,15 @@ def _take(factor: Array, s: int, mu: Array, totals: Array, sums: Array, highest:
         if mu.shape[0]:
             totals[0, r] -= row[r]
             totals[1, r] -= mu[s] * row[r]
-        if sums[top, r, r] < LITTLE * highest[r]:
-            _add_anew(factor, s, r, mu, totals, sums)
-            highest[r] = sums[top, r, r]
+        for m in range(1, top + 1):
+            if sums[m, r, r] < min_left * highest[m, r]:
+                _add_again(factor, s, r, mu, totals, sums)
+                highest[:, r] = sums[:, r, r]
+                break
 
 
 @kernel
-def _add_anew(factor: Array, s: int, r: int, mu: Array, totals: Array, sums: Array) -> None:
+def _add_again(factor: Array, s: int, r: int, mu: Array, totals: Array, sums: Array) -> None:
     """Add up what concerns the column `r`, over all points but `s`."""
     points, count = factor.shape
     top = sums.shape[0] - 1
@@ -156,8 +159,8 @@ def sweep(
         Column sums of the factor, plain and weighted by `mu`; kept up to date.
     sums : ndarray of shape (order, k, k)
         As of `symmetric_sums`; kept up to date.
-    highest : ndarray of shape (k,)
-        The highest ``sums[-1, r, r]`` so far.
+    highest : ndarray of shape (order, k)
+        The highest ``sums[m, r, r]`` since column r was last computed; kept up to date.
     falls : ndarray of shape (n,)
         By how much the energy falls, up to the factor order! / 2.
     """
@@ -182,7 +185,8 @@ def sweep(
                 falls[s] += old * (ratio - 1.0) ** 2 * (2.0 * model - old * sums[top, r, r])
         _put(row, sums)
         for r in range(count):
-            highest[r] = max(highest[r], sums[top, r, r])
+            for m in range(1, top + 1):
+                highest[m, r] = max(highest[m, r], sums[m, r, r])
             if mu.shape[0]:
                 totals[0, r] += row[r]
                 totals[1, r] += mu[s] * row[r]

@@ -252,7 +252,7 @@ def factorized(
 def _sweep(target: Target, factor: Array, falls: Array) -> None:
     """Update all entries once; what is kept up to date on the way is added up anew before."""
     sums = _sums(factor, target.order - 1)
-    highest = np.diagonal(sums[-1]).copy()
+    highest = sums.diagonal(axis1=1, axis2=2).copy()
     weighted = target.mu @ factor if len(target.mu) else np.zeros(factor.shape[1])
     totals = np.array([factor.sum(axis=0), weighted])
     for start, stop in target.pieces:

@@ -18,16 +18,18 @@ def relative_distances(X, n):
 
 def divided(P):
     """P_ij over the root of what both points have in all."""
-    d = P.sum(axis=1)
-    n = len(P)
-    return np.array(
-        [[P[i, j] / math.sqrt(d[i] * d[j]) if P[i, j] else 0.0 for j in range(n)] for i in range(n)]
-    )
+    # one root after the other: the product of two sums could be too small for a float
+    root = [math.sqrt(d) for d in P.sum(axis=1)]
+    F = np.zeros_like(P)
+    for i, j in np.argwhere(P != 0):
+        F[i, j] = P[i, j] / root[i] / root[j]
+    return F
 
 
 def divided_by_loops(W):
     n = len(W)
-    return np.array([[min(1.0, W[i, j] / math.sqrt(W[i, i] * W[j, j])) for j in range(n)] for i in range(n)])
+    root = [math.sqrt(W[i, i]) for i in range(n)]
+    return np.array([[min(1.0, W[i, j] / root[i] / root[j]) for j in range(n)] for i in range(n)])
 
 
 def squares(P, W, alpha=1.0):
