@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, load_npz
 
 from graphsoft.errors import InputError, warn
-from graphsoft.input.checks import USUAL_LABELS, warn_of_columns
+from graphsoft.input.dense_input import USUAL_LABELS, warn_of_columns
 
 __all__ = ["Dataset", "read"]
 

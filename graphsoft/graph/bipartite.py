@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.adjacency import is_networkx, weight_matrix
 from graphsoft.graph.graph import Graph, as_graph, marked
-from graphsoft.input.checks import dense_matrix
+from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 
 __all__ = ["bipartite_graph"]

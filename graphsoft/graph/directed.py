@@ -12,7 +12,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.adjacency import from_networkx, is_networkx, weight_matrix
 from graphsoft.graph.graph import Graph, as_graph, marked
-from graphsoft.input.checks import callback, dense_matrix, number
+from graphsoft.input.checks import callback, number
+from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.linalg.csr import inverse_or_zero, times
 

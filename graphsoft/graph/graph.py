@@ -22,15 +22,8 @@ from graphsoft.graph.adjacency import (
     warn_of_distances,
     weight_matrix,
 )
-from graphsoft.input.checks import (
-    callback,
-    choice,
-    dense_matrix,
-    frame_columns,
-    generator,
-    integer,
-    warn_of_columns,
-)
+from graphsoft.input.checks import callback, choice, generator, integer
+from graphsoft.input.dense_input import dense_matrix, frame_columns, warn_of_columns
 from graphsoft.input.mapped import taken
 from graphsoft.input.sparse_input import canonical, narrow, sparse_matrix
 from graphsoft.kernels import rows_of

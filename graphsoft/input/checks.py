@@ -1,45 +1,20 @@
-"""Checks of what comes from outside: plain arguments and dense tables; `sparse_input` has sparse matrices.
+"""Checks of plain arguments: words, numbers, functions and random generators.
 
-Each check returns something of one known kind or raises an :class:`~graphsoft.errors.InputError`. The buffers
-of the caller are only read.
+Each check returns the argument in one known type or raises an :class:`~graphsoft.errors.InputError`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import numbers
-import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from graphsoft.aliases import Array
-from graphsoft.errors import InputError, shown, warn
-from graphsoft.input.mapped import in_file, room
-from graphsoft.parallel import row_blocks
+from graphsoft.errors import InputError, shown
 
-__all__ = [
-    "REAL_KINDS",
-    "callback",
-    "choice",
-    "dense_matrix",
-    "frame_columns",
-    "generator",
-    "integer",
-    "number",
-    "refuse_no_numbers",
-    "warn_of_columns",
-]
-
-REAL_KINDS = "biuf"
-
-TEXTS = "make a table of texts first, as by scikit-learn's TfidfVectorizer"
-FILES = "read a file first, as graphsoft.datasets.read(path).data"
-
-USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
-# A column of fewer values may rise by one at each by chance.
-FEWEST_COUNTED = 8
+__all__ = ["callback", "choice", "generator", "integer", "number"]
 
 
 def choice(argument: str, value: Any, allowed: Collection[str]) -> str:
@@ -132,185 +107,3 @@ def generator(argument: str, value: Any) -> np.random.Generator | None:
             return np.random.default_rng(value)
     remedy = "use None, a whole number of at least 0, or a numpy.random.Generator"
     raise InputError(argument, f"got {shown(value)}", remedy)
-
-
-def dense_matrix(data: Any, argument: str = "X") -> Array:
-    """Check a matrix of real numbers given as an array, a data frame, nested lists, ...
-
-    Parameters
-    ----------
-    data : array_like of shape (n, d)
-        Any real dtype, memory order and container.
-    argument : str
-        The name to use in errors.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        C-contiguous and finite: float32 where that holds every value of the given dtype, else float64. It is
-        `data` itself where nothing had to change, so it must not be written to.
-
-    Examples
-    --------
-    >>> dense_matrix([[1, 2], [3, 4]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    array = _as_array(data, argument)
-    if array.ndim != 2:
-        problem = f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}"
-        shape = "X.reshape(len(X), -1)" if array.ndim else "X.reshape(1, -1)"
-        remedy = f"pass a table with one row for each point, as {shape}"
-        raise InputError(argument, problem, remedy + (", or X.reshape(1, -1) of one" * (array.ndim == 1)))
-    if array.shape[0] == 0:
-        raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")
-    if array.shape[1] == 0:
-        raise InputError(argument, f"got 0 features, shape {array.shape}", "pass at least one column")
-    if array.dtype.kind == "O":
-        refuse_no_numbers(array, argument, frame_columns(data))
-    single = np.can_cast(array.dtype, np.float32)
-    kind = np.dtype(np.float32 if single else np.float64)
-    try:
-        with np.errstate(over="ignore"):
-            result = _rows_as(array, kind)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise InputError(
-            argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
-        ) from error
-    _check_finite(array, result, argument, frame_columns(data))
-    return result
-
-
-def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
-    """Convert a table, if need be, to rows that lie one after the other."""
-    fitting = array.dtype == kind and array.flags.c_contiguous and array.flags.aligned
-    if fitting or not in_file(array):
-        return np.require(array, dtype=kind, requirements=["C", "A"])
-    result = room(array, array.shape, kind)
-    for start, stop in row_blocks(array):
-        result[start:stop] = array[start:stop]
-    return result
-
-
-def _as_array(data: Any, argument: str) -> Array:
-    """Turn `data` into an array of a dtype that can hold real numbers."""
-    if isinstance(data, np.ma.MaskedArray):
-        hidden = np.argwhere(np.ma.getmaskarray(data))
-        if len(hidden):
-            raise InputError(
-                argument,
-                f"{len(hidden)} cells are masked, the first at {_place(hidden[0])}",
-                "fill or drop the masked cells",
-            )
-        data = data.data
-    try:
-        array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            argument,
-            f"cannot be read as an array ({error})",
-            "pass a table of numbers, all rows equally long",
-        ) from error
-    if array.dtype.kind not in REAL_KINDS + "O":
-        names = {
-            "c": "complex numbers",
-            "M": "dates",
-            "m": "time spans",
-            "U": "text",
-            "S": "bytes",
-            "V": "records",
-        }
-        remedy = "convert it to real numbers first"
-        if array.dtype.kind == "U":
-            remedy = TEXTS if array.ndim else FILES
-        problem = f"holds {names.get(array.dtype.kind, 'no numbers')} (dtype {array.dtype})"
-        raise InputError(argument, problem, remedy)
-    if array.dtype.kind == "O" and array.ndim == 0:
-        kinds = "pass an array, a data frame, a SciPy sparse matrix, a networkx graph or a graphsoft.Graph"
-        remedy = FILES if isinstance(data, os.PathLike) else kinds
-        raise InputError(argument, f"got an object of type {type(data).__name__}", remedy)
-    if array.dtype.kind == "O" and array.ndim == 1 and any(isinstance(each, str) for each in array[:99]):
-        raise InputError(argument, "holds text", TEXTS)
-    return array
-
-
-def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | None = None) -> None:
-    """Let an object array pass only if every element is a real number.
-
-    Examples
-    --------
-    >>> refuse_no_numbers(np.array([1, 2.5, True], dtype=object), "X")
-    """
-    for place, value in np.ndenumerate(array):
-        if not isinstance(value, (numbers.Real, np.bool_)) and not hasattr(value, "as_integer_ratio"):
-            raise InputError(
-                argument,
-                f"holds {shown(value)}, which is no real number, at {_place(place, columns)}",
-                "convert or drop it first",
-            )
-
-
-def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str, ...] | None) -> None:
-    """Refuse NaN and infinite numbers, and numbers that only become infinite as float64."""
-    if given.dtype.kind not in "fO":
-        return
-    count, first = 0, None
-    for start, stop in row_blocks(result):
-        finite = np.isfinite(result[start:stop])
-        if not finite.all():
-            bad = np.argwhere(~finite)
-            count += len(bad)
-            first = first or (start + int(bad[0, 0]), int(bad[0, 1]))
-    if first is not None:
-        raise InputError(
-            argument,
-            f"{count} entries are NaN or infinite, the first is {given[first]!s} at {_place(first, columns)}",
-            "drop or fill those rows",
-        )
-
-
-def frame_columns(data: Any) -> tuple[str, ...] | None:
-    """List the column names of a data frame; None for anything else.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame_columns(pd.DataFrame({"height": [1.0], "width": [2.0]})), frame_columns([[1.0, 2.0]])
-    (('height', 'width'), None)
-    """
-    columns = getattr(data, "columns", None)
-    if columns is None or not all(isinstance(name, (str, int)) for name in columns):
-        return None
-    return tuple(str(name) for name in columns)
-
-
-def warn_of_columns(columns: Sequence[str], values: Array) -> None:
-    """Warn of features that seem to be none: columns of classes, and columns that count the rows.
-
-    Examples
-    --------
-    >>> warn_of_columns(["height"], np.array([[1.0], [2.0], [4.0]]))
-    """
-    for name in columns:
-        if name.casefold() in USUAL_LABELS:
-            warn(f"column {name!r} is used as a feature; if it is the classes, name it as labels, or drop it")
-    if len(values) < FEWEST_COUNTED:
-        return
-    rows = np.arange(len(values))
-    counting = [
-        name
-        for name, column in zip(columns, values.T, strict=True)
-        if column[1] - column[0] == 1.0 and (column == column[0] + rows).all()
-    ]
-    if counting:
-        named = ", ".join(map(repr, counting[:3])) + ", ..." * (len(counting) > 3)
-        warn(f"column {named} counts the rows, and is used as a feature; drop it if it names them")
-
-
-def _place(place: Any, columns: tuple[str, ...] | None = None) -> str:
-    """Put a row and a column into words."""
-    if len(place) != 2:
-        return f"index {tuple(int(index) for index in place)}"
-    row, column = int(place[0]), int(place[1])
-    name = f" ({columns[column]!r})" if columns is not None and column < len(columns) else ""
-    return f"row {row}, column {column}{name}"

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
-from graphsoft.input.checks import dense_matrix
+from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 

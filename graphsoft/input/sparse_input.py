@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
-from graphsoft.input.checks import REAL_KINDS, refuse_no_numbers
+from graphsoft.input.dense_input import REAL_KINDS, refuse_no_numbers
 
 __all__ = ["canonical", "narrow", "sparse_matrix"]
 

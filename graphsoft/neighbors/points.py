@@ -51,7 +51,7 @@ class Points:
 
     @classmethod
     def of(cls, values: Any, metric: str = "euclidean") -> Points:
-        """Prepare features that :mod:`graphsoft.input.checks` has let through."""
+        """Prepare features that :mod:`graphsoft.input.dense_input` or :mod:`graphsoft.input.sparse_input` has checked."""
         if metric in DIRECTIONS:
             values, lengths = _lengths(_centered(values) if metric == "correlation" else values)
             with np.errstate(divide="ignore"):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
-from graphsoft.input.checks import dense_matrix
+from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.parallel import blocks
 from graphsoft.result.tables import aligned, shortened

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.graph import Features, Graph
-from graphsoft.input.checks import callback, dense_matrix, frame_columns
+from graphsoft.input.checks import callback
+from graphsoft.input.dense_input import dense_matrix, frame_columns
 from graphsoft.input.mapped import taken
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.memberships import frozen_rows

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from graphsoft.errors import GraphsoftWarning
 from graphsoft.graph.graph import Graph, as_graph, knn_graph
-from graphsoft.input.checks import dense_matrix
+from graphsoft.input.dense_input import dense_matrix
 from shared.door import FORMATS, check_canonical, digest, raises
 
 

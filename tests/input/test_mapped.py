@@ -7,7 +7,7 @@ import graphsoft
 from graphsoft import parallel
 from graphsoft.graph.graph import read_input
 from graphsoft.input import mapped
-from graphsoft.input.checks import dense_matrix
+from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.mapped import in_file, room, stacked, taken
 from graphsoft.neighbors import exact
 from graphsoft.neighbors.nearest import nearest_among, nearest_neighbors
