@@ -14,7 +14,7 @@ from graphsoft.parallel import blocks
 __all__ = [
     "SYMMETRIZE",
     "WEIGHTS",
-    "Surroundings",
+    "ScaledLists",
     "edge_weights",
     "spread_over_copies",
     "symmetric",
@@ -68,13 +68,13 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
             shared_neighbors(lists, start, stop, shared)
         back = np.argsort(np.argsort(indices, axis=1, kind="stable"), axis=1, kind="stable")
         return np.where(present, np.take_along_axis(shared, back, axis=1), 0.0)
-    around = Surroundings.of(indices, distances)
+    scaled = ScaledLists.of(indices, distances)
     for start, stop in blocks(len(indices), max(1, AT_ONCE // (8 * indices.shape[1] + 1))):
         rows, ranks = np.nonzero(present[start:stop])
         rows += start
         apart, others = distances[rows, ranks], indices[rows, ranks]
-        ends = around.scales[rows], around.scales[others]
-        result[rows, ranks] = _falling(apart, *ends, around.typical, weights)
+        ends = scaled.scales[rows], scaled.scales[others]
+        result[rows, ranks] = _falling(apart, *ends, scaled.typical, weights)
     return result
 
 
@@ -90,25 +90,25 @@ def _falling(apart: Array, one: Array, two: Array, typical: float, weights: str)
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class ScaledLists:
     """What weights of edges depend on beside their length, of n points with a list of neighbors each.
 
     Attributes
     ----------
-    lists : ndarray of shape (n, k)
-        Their neighbors, -1 where there is none.
+    neighbors : ndarray of shape (n, k)
+        Their numbers, -1 where there is none.
     scales : ndarray of shape (n,)
         The distance of each to the last in its list, never 0.
     typical : float
         The median of the scales.
     """
 
-    lists: Array
+    neighbors: Array
     scales: Array
     typical: float
 
     @classmethod
-    def of(cls, indices: Array, distances: Array) -> Surroundings:
+    def of(cls, indices: Array, distances: Array) -> ScaledLists:
         """Take them from lists as :func:`edge_weights` takes them."""
         present = indices >= 0
         scales = _scales(distances, present)
@@ -116,13 +116,13 @@ class Surroundings:
         shrink = 0.5 if known.max(initial=0.0) > HUGE else 1.0  # the two in the middle are added
         return cls(indices, scales, float(np.median(known * shrink)) / shrink if len(known) else 1.0)
 
-    def with_others(self, indices: Array, distances: Array) -> Surroundings:
+    def with_others(self, indices: Array, distances: Array) -> ScaledLists:
         """Add points below these, whose lists number the whole; what is typical stays as it was."""
-        width = max(indices.shape[1], self.lists.shape[1])
-        lists = np.full((len(self.lists) + len(indices), width), -1, dtype=np.int64)
-        lists[: len(self.lists), : self.lists.shape[1]] = self.lists
-        lists[len(self.lists) :, : indices.shape[1]] = indices
-        return Surroundings(lists, np.append(self.scales, self.scales_of(indices, distances)), self.typical)
+        width = max(indices.shape[1], self.neighbors.shape[1])
+        lists = np.full((len(self.neighbors) + len(indices), width), -1, dtype=np.int64)
+        lists[: len(self.neighbors), : self.neighbors.shape[1]] = self.neighbors
+        lists[len(self.neighbors) :, : indices.shape[1]] = indices
+        return ScaledLists(lists, np.append(self.scales, self.scales_of(indices, distances)), self.typical)
 
     def scales_of(self, indices: Array, distances: Array) -> Array:
         """Take the scales of other points with lists of their own; one of 0 becomes the smallest here."""
@@ -132,19 +132,19 @@ class Surroundings:
 
 
 def weights_of_others(
-    indices: Array, distances: Array, weights: str, around: Surroundings, numbers: Array | None = None
+    indices: Array, distances: Array, weights: str, lists: ScaledLists, numbers: Array | None = None
 ) -> Array:
-    """Weigh the edges from other points to their neighbors in `around`, as :func:`edge_weights` would.
+    """Weigh the edges from other points to their neighbors in `lists`, as :func:`edge_weights` would.
 
     Parameters
     ----------
     indices, distances : ndarrays of shape (q, k)
-        As :func:`edge_weights` takes them; neighbors are numbers of `around`.
+        As :func:`edge_weights` takes them; neighbors are numbers of `lists`.
     weights : str
         Under ``gaussian`` σ stays what it was.
-    around : Surroundings
+    lists : ScaledLists
     numbers : ndarray of shape (q,), optional
-        Their numbers in the lists of `around`, where these points may stand too.
+        Their numbers in `lists`, which may hold these points too.
 
     Returns
     -------
@@ -153,8 +153,8 @@ def weights_of_others(
     Examples
     --------
     >>> import numpy as np
-    >>> around = Surroundings.of(np.array([[1], [0]]), np.array([[1.0], [1.0]]))
-    >>> weights_of_others(np.array([[0]]), np.array([[2.0]]), "relative", around).round(3).tolist()
+    >>> lists = ScaledLists.of(np.array([[1], [0]]), np.array([[1.0], [1.0]]))
+    >>> weights_of_others(np.array([[0]]), np.array([[2.0]]), "relative", lists).round(3).tolist()
     [[0.243]]
     """
     present = indices >= 0
@@ -165,12 +165,12 @@ def weights_of_others(
         size = max(1, AT_ONCE // (indices.shape[1] ** 2 + 1))
         for start, stop in blocks(len(indices), size):
             own = np.full(stop - start, -2) if numbers is None else numbers[start:stop]
-            result[start:stop] = _jaccard(indices[start:stop], around.lists, own)
+            result[start:stop] = _jaccard(indices[start:stop], lists.neighbors, own)
         return result
     rows, ranks = np.nonzero(present)
-    own = around.scales_of(indices, distances)[rows]
-    ends = own, around.scales[indices[rows, ranks]]
-    result[rows, ranks] = _falling(distances[rows, ranks], *ends, around.typical, weights)
+    own = lists.scales_of(indices, distances)[rows]
+    ends = own, lists.scales[indices[rows, ranks]]
+    result[rows, ranks] = _falling(distances[rows, ranks], *ends, lists.typical, weights)
     return result
 
 

@@ -22,7 +22,15 @@ from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
 from graphsoft.result.tables import aligned, figure, levels_shown, shortened
 
-__all__ = ["Comparison", "Match", "Side", "common_points", "compared", "overlaps", "side_of"]
+__all__ = [
+    "Comparison",
+    "Match",
+    "NamedClusters",
+    "as_named_clusters",
+    "common_points",
+    "compared",
+    "overlaps",
+]
 
 # Of this part of a cluster it is said that it is mostly in, or mostly of, another.
 MOSTLY = 0.5
@@ -31,7 +39,7 @@ LOAD = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class NamedClusters:
     """One of the clusterings to compare.
 
     Attributes
@@ -49,7 +57,7 @@ class Side:
     nodes: Sequence[Any]
 
     @classmethod
-    def of_levels(cls, levels: Sequence[sp.csr_array], nodes: Sequence[Any]) -> Side:
+    def of_levels(cls, levels: Sequence[sp.csr_array], nodes: Sequence[Any]) -> NamedClusters:
         """Call clusters by level and number, as the tree does."""
         ids = tuple(
             tuple(f"{number}-{cluster}" for cluster in range(level.shape[1]))
@@ -188,7 +196,7 @@ def overlaps(common: sp.csr_array, sizes: Array, others: Array) -> sp.csr_array:
     return sp.csr_array((common.data / either, common.indices, common.indptr), shape=common.shape)
 
 
-def side_of(other: Any, nodes: Sequence[Any]) -> Side:
+def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
     """Read labels or memberships of the points as something to compare with.
 
     Parameters
@@ -200,7 +208,7 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
 
     Examples
     --------
-    >>> side_of({"x": "red", "y": "blue"}, ("y", "x")).ids
+    >>> as_named_clusters({"x": "red", "y": "blue"}, ("y", "x")).ids
     (('blue', 'red'),)
     """
     other = by_name(other, nodes)
@@ -223,16 +231,16 @@ def side_of(other: Any, nodes: Sequence[Any]) -> Side:
     if shares.shape[0] != len(nodes):
         problem = f"has {shares.shape[0]} points, and the hierarchy {len(nodes)}"
         raise InputError("other", problem, "compare clusterings of the same points")
-    return Side((shares,), (ids,), nodes)
+    return NamedClusters((shares,), (ids,), nodes)
 
 
-def compared(side: Side, other: Side) -> Comparison:
+def compared(side: NamedClusters, other: NamedClusters) -> Comparison:
     """Compare every level of one with every level of the other, by the names of the points.
 
     Examples
     --------
-    >>> side = Side.of_levels([sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])], ("a", "b", "c"))
-    >>> comparison = compared(side, side_of(["x", "y", "z"], side.nodes))
+    >>> side = NamedClusters.of_levels([sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])], ("a", "b", "c"))
+    >>> comparison = compared(side, as_named_clusters(["x", "y", "z"], side.nodes))
     >>> comparison.matches[0][1].split
     (('y', 0.5), ('z', 0.5))
     """

@@ -25,9 +25,10 @@ from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import DIRECTIONS, Points, first_copies
 from graphsoft.neighbors.weights import weights_of_others
-from graphsoft.result.prediction import Arrivals, Neighborhood, Place
+from graphsoft.result.prediction import Reference
+from graphsoft.result.reference_points import NewPoints, ReferencePoints
 
-__all__ = ["Growth", "Refined", "grown", "refined", "taken_in", "with_rows"]
+__all__ = ["Growth", "Refined", "grown", "refined", "refined_levels", "with_rows"]
 
 # Sweeps over the new points and their neighbors.
 SWEEPS = 4
@@ -43,7 +44,7 @@ class Growth:
     near : ndarray of int
         The new nodes and their neighbors, rising.
     step : csr_array of shape (q, n)
-        ``p(old point | new point)``, as `Place` tells it.
+        ``p(old point | new point)``, made by `Reference.step`.
     features : Features or None
         Those of all points.
     """
@@ -57,7 +58,7 @@ class Growth:
 def grown(
     graph: Graph,
     features: Features | None,
-    place: Place,
+    reference: Reference,
     values: Any,
     names: Sequence[Any] | None = None,
     progress: Progress | None = None,
@@ -68,10 +69,10 @@ def grown(
     ----------
     graph : Graph
     features : Features or None
-    place : Place
-        In the graph, for new points.
+    reference : Reference
+        The old points, as new ones are mapped onto them.
     values : ndarray or csr_array
-        Checked by `place`.
+        Checked by `reference`.
     names : sequence, optional
         Of new nodes; points of a table have none.
     progress : callable, optional
@@ -85,22 +86,22 @@ def grown(
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.graph import as_graph
-    >>> from graphsoft.result.prediction import place_in
+    >>> from graphsoft.result.prediction import reference_of
     >>> path = as_graph(nx.path_graph(2))
-    >>> place = place_in(path, None, 1, "connectivity", sp.eye_array(2, format="csr"))
-    >>> grown(path, None, place, place.rows([[0.0, 3.0]])).graph.adjacency.toarray()
+    >>> reference = reference_of(path, None, 1, "connectivity", sp.eye_array(2, format="csr"))
+    >>> grown(path, None, reference, reference.rows([[0.0, 3.0]])).graph.adjacency.toarray()
     array([[0., 1., 0.],
            [1., 0., 3.],
            [0., 3., 0.]])
     """
-    if not isinstance(place, Neighborhood) or features is None:
-        return _grown(graph, _edges_of_rows(graph, values), names, None, place.step(values, progress))
+    if not isinstance(reference, ReferencePoints) or features is None:
+        return _grown(graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress))
     if names is not None:
         raise InputError("nodes", "points of a table have no names", "leave it out")
     old = features.values
     both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stacked(old, values)
-    found = _by_points(graph, place, place.arrivals(values, progress), progress)
-    fitted = features.fitted or len(place.heads)
+    found = _by_points(graph, reference, reference.neighbors_of(values, progress), progress)
+    fitted = features.fitted or len(reference.representatives)
     return replace(found, features=replace(features, values=both, fitted=fitted))
 
 
@@ -164,24 +165,24 @@ def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
     return sp.coo_array((np.concatenate(weights), ends), shape=shape)
 
 
-def _by_points(graph: Graph, place: Neighborhood, new: Arrivals, progress: Progress | None) -> Growth:
+def _by_points(graph: Graph, reference: ReferencePoints, new: NewPoints, progress: Progress | None) -> Growth:
     """Add points, and join them to their nearest among old and new ones.
 
     A copy of an old point has the edges of its first copy, and edges of weight 1 to other copies.
     """
-    old, known = len(graph), len(place.heads)
+    old, known = len(graph), len(reference.representatives)
     sites = np.arange(old) if graph.duplicates is None else graph.duplicates.astype(np.int64)
-    same, first = new.same, first_copies(new.points)
+    same, first = new.copy_of, first_copies(new.points)
     fresh = np.flatnonzero((same < 0) & (first == np.arange(len(first))))
     number = np.full(len(first), -1)
     number[fresh] = known + np.arange(len(fresh))
     added = np.where(same >= 0, same, number[first])
-    ends = _edges_of_sites(place, new, fresh, progress)
+    ends = _edges_of_sites(reference, new, fresh, progress)
     every = np.concatenate([sites, added])
     parts = [
         _spread(*ends, every, old),
-        _of_copies(graph, place, every),
-        _ties(every, old, place.n_neighbors),
+        _of_copies(graph, reference, every),
+        _ties(every, old, reference.n_neighbors),
     ]
     one, two, size = (np.concatenate([part[side] for part in parts]) for side in range(3))
     shape = (len(every), len(every))
@@ -189,19 +190,21 @@ def _by_points(graph: Graph, place: Neighborhood, new: Arrivals, progress: Progr
     edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
     kind = graph.adjacency.indices.dtype
     numbers = None if told_apart else every.astype(kind)
-    return _grown(graph, edges, None, numbers, place.step_from(new))
+    return _grown(graph, edges, None, numbers, reference.step_of(new))
 
 
 Edges = tuple[Array, Array, Array]  # one end, the other, weights
 
 
-def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: Progress | None) -> Edges:
+def _edges_of_sites(
+    reference: ReferencePoints, new: NewPoints, fresh: Array, progress: Progress | None
+) -> Edges:
     """Join distinct new points to the nearest of all distinct points; every edge once."""
-    known, count, n_neighbors = len(place.heads), len(fresh), place.n_neighbors
+    known, count, n_neighbors = len(reference.representatives), len(fresh), reference.n_neighbors
     if count == 0:
         return np.zeros(0, int), np.zeros(0, int), np.zeros(0)
     near, apart = new.indices[fresh], new.distances[fresh]
-    if count > 1 and place.finder is None:  # an object of the caller's knows those it was fitted to
+    if count > 1 and reference.finder is None:  # an object of the caller's knows those it was fitted to
         mine, between = nearest_neighbors(
             _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
         )
@@ -209,8 +212,8 @@ def _edges_of_sites(place: Neighborhood, new: Arrivals, fresh: Array, progress: 
         apart = np.hstack([apart, between])
         order = np.lexsort((near, apart), axis=1)[:, :n_neighbors]
         near, apart = np.take_along_axis(near, order, axis=1), np.take_along_axis(apart, order, axis=1)
-    around = place.around.with_others(near, apart)
-    sizes = weights_of_others(near, apart, place.weights, around, known + np.arange(count))
+    around = reference.lists.with_others(near, apart)
+    sizes = weights_of_others(near, apart, reference.weights, around, known + np.arange(count))
     rows, ranks = np.nonzero(near >= 0)
     one, two = rows + known, near[rows, ranks]
     whole = known + count
@@ -240,11 +243,11 @@ def _spread(one: Array, two: Array, size: Array, sites: Array, old: int) -> Edge
     return members[starts[one] + turn % counts[one]], members[starts[two] + turn % counts[two]], size[edge]
 
 
-def _of_copies(graph: Graph, place: Neighborhood, sites: Array) -> Edges:
+def _of_copies(graph: Graph, reference: ReferencePoints, sites: Array) -> Edges:
     """Give new copies of old points the edges that the first copy has to other sites."""
     old = len(graph)
-    copies = old + np.flatnonzero(sites[old:] < len(place.heads))
-    rows = graph.adjacency[place.heads[sites[copies]]].tocoo()
+    copies = old + np.flatnonzero(sites[old:] < len(reference.representatives))
+    rows = graph.adjacency[reference.representatives[sites[copies]]].tocoo()
     one, two = copies[rows.coords[0]], rows.coords[1].astype(np.int64)
     apart = sites[one] != sites[two]
     return one[apart], two[apart], rows.data[apart]
@@ -286,7 +289,7 @@ class Refined:
     rows: Array
 
 
-def taken_in(
+def refined_levels(
     growth: Growth,
     levels: Sequence[tuple[sp.csr_array, sp.csr_array | None, Method]],
     guesses: Sequence[sp.csr_array],

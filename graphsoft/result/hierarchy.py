@@ -22,11 +22,11 @@ from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
 from graphsoft.methods import Clustering
-from graphsoft.result.comparison import Comparison, Side, compared, side_of
+from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, margins, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
-from graphsoft.result.growth import grown, taken_in
-from graphsoft.result.prediction import Place, carried, place_in, rows_of_strays
+from graphsoft.result.growth import grown, refined_levels
+from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.walks import EquivalentAdjacency
 from graphsoft.tree import Tree, build_tree
 
@@ -288,13 +288,13 @@ class Hierarchy(Sequence[Level]):
         >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
         [('1-0', 'Mr. Hi', 0.86), ('1-1', 'Officer', 0.87)]
         """
-        mine = Side.of_levels([level.memberships for level in self], self.nodes)
+        mine = NamedClusters.of_levels([level.memberships for level in self], self.nodes)
         if isinstance(other, Hierarchy):
-            theirs = Side.of_levels([level.memberships for level in other], other.nodes)
+            theirs = NamedClusters.of_levels([level.memberships for level in other], other.nodes)
         elif isinstance(other, Clustering):
-            theirs = Side.of_levels([other.memberships], other.nodes or range(len(other.labels)))
+            theirs = NamedClusters.of_levels([other.memberships], other.nodes or range(len(other.labels)))
         else:
-            theirs = side_of(other, self.nodes)
+            theirs = as_named_clusters(other, self.nodes)
         return compared(mine, theirs)
 
     def predict_proba(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> sp.csr_array:
@@ -326,7 +326,7 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        return self._carried(self._place_of_new.step(self._place_of_new.rows(X), progress), level)
+        return self._memberships_of_new(self._reference.step(self._reference.rows(X), progress), level)
 
     def predict(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
@@ -337,8 +337,10 @@ class Hierarchy(Sequence[Level]):
 
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
-        step = self._place_of_new.step(self._place_of_new.rows(X), progress)
-        return frozen_rows(sp.hstack([self._carried(step, at) for at in range(len(self))], format="csr"))
+        step = self._reference.step(self._reference.rows(X), progress)
+        return frozen_rows(
+            sp.hstack([self._memberships_of_new(step, at) for at in range(len(self))], format="csr")
+        )
 
     def partial_update(
         self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
@@ -372,38 +374,38 @@ class Hierarchy(Sequence[Level]):
         [0, 0, 0, 1, 1, 1, 0, 1]
         """
         began = time.perf_counter()
-        place = self._place_of_new
-        values = place.rows(X, growing=True)
+        reference = self._reference
+        values = reference.rows(X, growing=True)
         if values.shape[0] == 0:
             return self
-        growth = grown(self.graph, self.features, place, values, nodes, progress)
+        growth = grown(self.graph, self.features, reference, values, nodes, progress)
         ready = time.perf_counter()
-        guesses = [self._carried(growth.step, at) for at in range(len(self))]
+        guesses = [self._memberships_of_new(growth.step, at) for at in range(len(self))]
         methods = zip(self, self.settings.methods, strict=True)
         before = [(level.memberships, level.parents, method) for level, method in methods]
-        taken = taken_in(growth, before, guesses, self.settings, progress)
+        refined = refined_levels(growth, before, guesses, self.settings, progress)
         degrees = growth.graph.degrees
         levels = tuple(
             Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees)
-            for level, shares, clusters in zip(self, taken.memberships, taken.graphs, strict=True)
+            for level, shares, clusters in zip(self, refined.memberships, refined.graphs, strict=True)
         )
         seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
-        report = self.report.after(growth.graph, taken.fits, len(taken.rows), seconds)
+        report = self.report.after(growth.graph, refined.fits, len(refined.rows), seconds)
         return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
-    def _carried(self, step: sp.csr_array, level: int) -> sp.csr_array:
+    def _memberships_of_new(self, step: sp.csr_array, level: int) -> sp.csr_array:
         """Go on from old points to the clusters of a level."""
-        memberships, stray = [each.memberships for each in self], None
+        memberships, fallback = [each.memberships for each in self], None
         if (np.diff(step.indptr) == 0).any():
             parents = [each.parents for each in self if each.parents is not None]
-            stray = rows_of_strays(self.graph, memberships, parents)[level]
-        return carried(step, memberships[level], stray)
+            fallback = fallback_memberships(self.graph, memberships, parents)[level]
+        return new_memberships(step, memberships[level], fallback)
 
     @cached_property
-    def _place_of_new(self) -> Place:
-        """Where new points look for neighbors, and are known again."""
+    def _reference(self) -> Reference:
+        """The old points, as new ones are mapped onto them."""
         settings, finest = self.settings, self.levels[0].memberships
-        return place_in(self.graph, self.features, settings.n_neighbors, settings.weights, finest)
+        return reference_of(self.graph, self.features, settings.n_neighbors, settings.weights, finest)
 
     def _level(self, level: Any) -> int:
         return integer("level", level, -len(self), len(self) - 1) % len(self)

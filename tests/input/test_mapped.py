@@ -151,7 +151,7 @@ def test_predictions_take_little_memory_too(file_of, monkeypatch):
     for count in (4, 100):
         new = cloud(count, 1000, seed=2)
         h.predict(new)
-        vars(h).pop("_place_of_new")
+        vars(h).pop("_reference")
         assert most_memory(lambda rows=new: h.predict(rows)) < X.nbytes / 3
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft import metrics
 from graphsoft.errors import GraphsoftWarning, InputError
-from graphsoft.result.comparison import Side, common_points, compared, overlaps
+from graphsoft.result.comparison import NamedClusters, common_points, compared, overlaps
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import memberships
@@ -25,7 +25,7 @@ def pairs(draw):
 
 
 def side(S, nodes=None):
-    return Side.of_levels([sp.csr_array(S)], range(len(S)) if nodes is None else nodes)
+    return NamedClusters.of_levels([sp.csr_array(S)], range(len(S)) if nodes is None else nodes)
 
 
 def hard(labels):

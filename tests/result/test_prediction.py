@@ -13,7 +13,7 @@ from graphsoft import GraphsoftWarning, InputError
 from graphsoft.neighbors import exact, nearest
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.points import Points
-from graphsoft.neighbors.weights import WEIGHTS, Surroundings
+from graphsoft.neighbors.weights import WEIGHTS, ScaledLists
 from naive import prediction as naive
 from shared.new_points import LEVELS, close, fitted, halves, same
 from shared.shapes import cloud, graph_of, recall, texts
@@ -287,13 +287,13 @@ def test_walks_find_nearly_all(kind, monkeypatch):
     metric = "euclidean" if kind == "dense" else "cosine"
     old, new = X[:2000], X[2000:]
     h = fitted(old, [40], metric=metric)
-    place = h._place_of_new
-    others = place.points.alongside(new)
-    expected, _ = nearest.nearest_among(place.points, others, 10, place.paths)
+    reference = h._reference
+    others = reference.points.alongside(new)
+    expected, _ = nearest.nearest_among(reference.points, others, 10, reference.paths)
     monkeypatch.setattr(nearest, "PRODUCT_REACH", 0)
     monkeypatch.setattr(nearest, "WORD_REACH", 0)
-    assert nearest._way_between(place.points, others, place.paths).__name__ == "_by_walk"
-    found, distances = nearest.nearest_among(place.points, others, 10, place.paths)
+    assert nearest._way_between(reference.points, others, reference.paths).__name__ == "_by_walk"
+    found, distances = nearest.nearest_among(reference.points, others, 10, reference.paths)
     assert recall(found, expected) > 0.97
     assert (np.diff(distances, axis=1) >= 0).all()
     assert all(len(set(row)) == 10 for row in found.tolist())
@@ -343,7 +343,7 @@ def test_walks_on_few_points_find_all(kind):
 
 def test_what_is_typical_of_huge_distances_is_finite():
     far = np.array([[1.7e308], [1.7e308]])
-    assert Surroundings.of(np.array([[1], [0]]), far).typical == 1.7e308
+    assert ScaledLists.of(np.array([[1], [0]]), far).typical == 1.7e308
 
 
 def test_columns_of_a_frame_keep_their_order():
@@ -352,7 +352,7 @@ def test_columns_of_a_frame_keep_their_order():
     np.testing.assert_array_equal(h.predict(X), h.predict(X.to_numpy()))
     with pytest.raises(InputError, match=r"X: has the columns of the hierarchy in another order"):
         h.predict(X[["c", "b", "a"]])
-    with pytest.raises(InputError, match=r"X: has other columns than the hierarchy, as 'd'"):
+    with pytest.raises(InputError, match=r"X: has other columns than the hierarchy, such as 'd'"):
         h.predict_proba(X.rename(columns={"c": "d"}))
     assert {name for scores in h.distinctive() for name, _ in scores} <= {"a", "b", "c"}
     grown = h.partial_update(X[:2])

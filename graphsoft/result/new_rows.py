@@ -1,0 +1,142 @@
+"""Rows of new points: whether they fit the old ones, and how they become rows of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.dense_input import dense_matrix, frame_columns
+from graphsoft.input.sparse_input import sparse_matrix
+
+__all__ = ["checked_rows", "normalized", "refuse_negative", "refuse_other_columns", "row_count", "warned"]
+
+
+def checked_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any:
+    """Check rows in the same way as the input of a hierarchy, and that they are as wide as the old ones.
+
+    Unlike that input, they may be none at all. Dense rows become sparse where the old ones are sparse, and
+    the other way round.
+
+    Parameters
+    ----------
+    X : array_like, data frame or sparse matrix of shape (q, d)
+    columns : sequence of int
+        Every d that is allowed.
+    sparse : bool
+        Whether the old rows are sparse.
+    meaning : {"features", "nodes"}
+        What the columns stand for.
+
+    Examples
+    --------
+    >>> checked_rows([[1, 2]], [2], False, "features")
+    array([[1., 2.]])
+    """
+    if hasattr(X, "adjacency") or hasattr(X, "nodes"):
+        rows = "weights to the nodes" if meaning == "nodes" else meaning
+        raise InputError("X", "is a graph, not a table", f"pass one row of {rows} for each new point")
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[0] == 0:
+        values: Any = sp.csr_array(shape) if sparse else np.zeros(shape)
+    elif sp.issparse(X):
+        values = sparse_matrix(X) if sparse else sparse_matrix(X).toarray()
+    else:
+        values = dense_matrix(X)
+        values = sp.csr_array(values.astype(np.float64)) if sparse else values
+    if values.shape[1] not in columns:
+        wanted = " or ".join(map(str, columns))
+        problem = f"has {values.shape[1]} columns, where the hierarchy has {wanted} {meaning}"
+        remedy = f"pass rows of the same {wanted} {meaning}, in the same order"
+        if meaning == "nodes":
+            remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
+        raise InputError("X", problem, remedy)
+    return values
+
+
+def row_count(X: Any) -> int:
+    """Count the rows of something that has not been checked yet; 0 where it has none.
+
+    Examples
+    --------
+    >>> row_count([[1, 2], [3, 4]]), row_count(np.array(1))
+    (2, 0)
+    """
+    shape = getattr(X, "shape", None)
+    if shape is None and hasattr(X, "__len__"):
+        return len(X)
+    return int(shape[0]) if shape else 0
+
+
+def refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:
+    """Refuse a data frame with other columns, or with the same in another order.
+
+    A table without names is trusted.
+
+    Examples
+    --------
+    >>> refuse_other_columns([[1.0, 2.0]], ("width", "height"))
+    """
+    given = frame_columns(X)
+    if given is None or known is None or given == known:
+        return
+    if sorted(given) == sorted(known):
+        problem = "has the columns of the hierarchy in another order"
+    else:
+        other = next(name for name in (*given, *known) if (name in given) != (name in known))
+        problem = f"has other columns than the hierarchy, such as {shown(other)}"
+    raise InputError("X", problem, "pass frame[list(h.features.columns)]")
+
+
+def refuse_negative(rows: sp.csr_array) -> None:
+    """Refuse weights below 0.
+
+    Examples
+    --------
+    >>> refuse_negative(sp.csr_array([[1.0, 0.0]]))
+    """
+    negative = np.flatnonzero(rows.data < 0)
+    if len(negative):
+        row = int(np.searchsorted(rows.indptr, negative[0], side="right")) - 1
+        where = f"row {row}, column {rows.indices[negative[0]]}"
+        problem = f"{len(negative)} weights are negative, the first is {rows.data[negative[0]]:g} at {where}"
+        raise InputError("X", problem, "pass weights of at least 0")
+
+
+def normalized(rows: sp.csr_array) -> sp.csr_array:
+    """Divide every row by its sum in place, however large or small the sum is; empty rows stay empty.
+
+    Examples
+    --------
+    >>> normalized(sp.csr_array([[1e308, 1e308], [0.0, 0.0]])).toarray()
+    array([[0.5, 0.5],
+           [0. , 0. ]])
+    """
+    counts = np.diff(rows.indptr)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        starts = rows.indptr[filled]
+        # the largest entry first: a sum of huge ones would overflow
+        rows.data = rows.data / np.repeat(np.maximum.reduceat(rows.data, starts), counts[filled])
+        rows.data = rows.data / np.repeat(np.add.reduceat(rows.data, starts), counts[filled])
+    return rows
+
+
+def warned(step: sp.csr_array) -> sp.csr_array:
+    """Warn if some new points have no neighbors, and return the step as it is.
+
+    Examples
+    --------
+    >>> warned(sp.csr_array([[1.0]])).toarray()
+    array([[1.]])
+    """
+    empty = int(np.count_nonzero(np.diff(step.indptr) == 0))
+    if empty:
+        warn(
+            f"{empty} rows of X have no neighbors: they join the clusters of old points without "
+            "neighbors, or the heaviest cluster if there are no such points"
+        )
+    return step
