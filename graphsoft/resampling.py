@@ -19,7 +19,7 @@ from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import map_blocks
 from graphsoft.result.comparison import common_points, overlaps
 from graphsoft.result.hierarchy import Hierarchy, Level
-from graphsoft.result.tables import aligned, figure, levels_shown, shortened
+from graphsoft.result.tables import aligned, levels_shown, number_or_dash, shortened
 
 __all__ = ["Stability", "stability"]
 
@@ -85,7 +85,11 @@ class Stability:
         company = self.company[level]
         rows = [["cluster", "size", "stability", "lost in", "company"]]
         for cluster in np.argsort(-clusters, kind="stable").tolist():
-            numbers = [figure(clusters[cluster]), str(lost[cluster]), figure(company[cluster])]
+            numbers = [
+                number_or_dash(clusters[cluster]),
+                str(lost[cluster]),
+                number_or_dash(company[cluster]),
+            ]
             rows.append([f"{level}-{cluster}", str(sizes[cluster]), *numbers])
         return shortened(aligned(rows, left=["cluster"]))
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from graphsoft import metrics
 from graphsoft.cli.terminal import printable
-from graphsoft.result.tables import ROWS_SHOWN, aligned, levels_shown
+from graphsoft.result.description import certainties
+from graphsoft.result.tables import ROWS_SHOWN, aligned, levels_shown, number_or_dash
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
@@ -85,7 +85,7 @@ def summarize(
 def _cluster_rows(h: Hierarchy, index: int, known: NDArray[Any] | None) -> list[list[str]]:
     """Return a header, and one row for each of the heaviest clusters of the level."""
     level = h[index]
-    certainty = _certainty(level.memberships, level.labels)
+    certainty = certainties(level.memberships, level.labels)
     classes = _commonest(known, level.labels, len(level.mass)) if known is not None else {}
     rows = [["cluster", "size", "mass", "share", "certainty", "class", "pure", "main children"]]
     for cluster in np.argsort(-level.mass, kind="stable")[:ROWS_SHOWN].tolist():
@@ -95,21 +95,9 @@ def _cluster_rows(h: Hierarchy, index: int, known: NDArray[Any] | None) -> list[
         names = [child.id for child in children[:_CHILDREN_SHOWN]]
         if len(children) > _CHILDREN_SHOWN:
             names.append(f"+{len(children) - _CHILDREN_SHOWN}")
-        sure = f"{certainty[cluster]:.2f}" if node.size else "-"
-        numbers = [str(node.size), f"{node.mass:.4g}", share, sure]
+        numbers = [str(node.size), f"{node.mass:.4g}", share, number_or_dash(certainty[cluster])]
         rows.append([node.id, *numbers, *classes.get(cluster, ("", "")), " ".join(names)])
     return rows
-
-
-def _certainty(memberships: csr_array, labels: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the mean of p(cluster | point) over the points whose likeliest cluster it is."""
-    count = memberships.shape[1]
-    highest = memberships.max(axis=1).toarray().ravel()
-    sizes = np.bincount(labels, minlength=count)
-    certainty: NDArray[np.float64] = np.bincount(labels, weights=highest, minlength=count) / np.maximum(
-        sizes, 1
-    )
-    return certainty
 
 
 def _commonest(known: NDArray[Any], labels: NDArray[np.integer], count: int) -> dict[int, tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""Two clusterings of the same points, side by side: which clusters are found again, which split or merged.
+"""Two clusterings of the same points compared: which clusters are found again, which are split or merged.
 
-What two clusters have in common is counted softly: ``sum_i min(s_iq, t_ip)`` points, and their overlap is
-that over ``sum_i max(s_iq, t_ip)``, which of hard clusters is Jaccard's index.
+Soft clusters have ``sum_i min(s_iq, t_ip)`` points in common. Their overlap is that number divided by
+``sum_i max(s_iq, t_ip)``. For hard clusters this is the Jaccard index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graphsoft.input.labels import shares_of
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
-from graphsoft.result.tables import aligned, figure, levels_shown, shortened
+from graphsoft.result.tables import aligned, levels_shown, number_or_dash, shortened
 
 __all__ = [
     "Comparison",
@@ -32,24 +32,24 @@ __all__ = [
     "overlaps",
 ]
 
-# Of this part of a cluster it is said that it is mostly in, or mostly of, another.
+# A cluster is mostly in another if that holds more than this part of its points.
 MOSTLY = 0.5
 # Pairs of entries in one piece of work.
-LOAD = 1 << 20
+PAIRS_PER_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class NamedClusters:
-    """One of the clusterings to compare.
+    """A clustering of one or more levels, with names for its clusters and points.
 
     Attributes
     ----------
     levels : tuple of csr_array, each of shape (n, m)
         Memberships.
     ids : tuple of tuples of str
-        What the clusters of each level are called.
+        The names of the clusters of each level.
     nodes : sequence of n, or range
-        The names of the points.
+        The names of the points. A range means that they have no names, only row numbers.
     """
 
     levels: tuple[sp.csr_array, ...]
@@ -58,7 +58,7 @@ class NamedClusters:
 
     @classmethod
     def of_levels(cls, levels: Sequence[sp.csr_array], nodes: Sequence[Any]) -> NamedClusters:
-        """Call clusters by level and number, as the tree does."""
+        """Name clusters by level and number, as the tree does."""
         ids = tuple(
             tuple(f"{number}-{cluster}" for cluster in range(level.shape[1]))
             for number, level in enumerate(levels)
@@ -68,22 +68,22 @@ class NamedClusters:
 
 @dataclass(frozen=True)
 class Match:
-    """A cluster beside the other clustering.
+    """What becomes of a cluster in the other clustering.
 
     Attributes
     ----------
     id : str
     size : float
-        Its points, torn ones in part.
+        The sum of its memberships: torn points count in part.
     best : str
-        The cluster of the other that it overlaps most.
+        The cluster of the other clustering that it overlaps most.
     overlap : float
-        From 0, nothing in common, to 1, the same memberships.
+        Of these two: from 0, nothing in common, to 1, the same memberships.
     split : tuple of (str, float)
-        The clusters of the other that are mostly of this one, if there are several, and which part of this
-        one each of them holds; largest first.
+        If several clusters of the other clustering are mostly in this one: their names, and the part of this
+        one that each of them holds. The largest comes first.
     merged : tuple of str
-        Clusters beside this one that are mostly in the same cluster of the other, if this one is.
+        If this cluster is mostly in one of the other clustering: the clusters that are mostly in the same.
     """
 
     id: str
@@ -98,17 +98,16 @@ class Match:
 class Comparison:
     """Two clusterings of the same points; made by ``h.compare(other)``.
 
-    ``print`` shows the scores, and the matches of the top level and of those below that have no more than 30
-    clusters.
+    ``print`` shows the scores, and the matches of the top level and of levels with at most 30 clusters below.
 
     Attributes
     ----------
     adjusted_rand, nmi : ndarray of shape (levels, levels of the other)
-        Of the likeliest clusters; 1 is the same. NMI is by the larger entropy.
+        Scores of the hard labels, where 1 means the same. NMI is divided by the larger entropy.
     nearest : tuple of int
-        For each level the one of the other with the largest adjusted Rand index.
+        For each level, the level of the other clustering with the largest adjusted Rand index.
     matches : tuple of tuples of Match
-        For each level its clusters beside those of that nearest level.
+        For each level, its clusters compared with those of that nearest level.
     """
 
     adjusted_rand: Array
@@ -129,7 +128,7 @@ class Comparison:
         for called, scores in (("adjusted Rand", self.adjusted_rand), ("NMI", self.nmi)):
             header = [called, *(f"{m} clusters" for m in self._sizes)]
             rows = [
-                [f"{len(self.matches[level])} clusters", *(figure(score, ".3f") for score in row)]
+                [f"{len(self.matches[level])} clusters", *(number_or_dash(score, ".3f") for score in row)]
                 for level, row in enumerate(scores.tolist())
             ]
             lines += [*aligned([header, *rows], left=[called]), ""]
@@ -139,9 +138,9 @@ class Comparison:
 
     def _heading(self, level: int) -> str:
         other, matches = self.nearest[level], self.matches[level]
-        again = sum(match.overlap > MOSTLY for match in matches)
+        found = sum(match.overlap > MOSTLY for match in matches)
         return (
-            f"{len(matches)} clusters beside {self._sizes[other]}: {again} overlap another by more than half"
+            f"{len(matches)} clusters beside {self._sizes[other]}: {found} overlap another by more than half"
         )
 
 
@@ -150,12 +149,12 @@ def _table(matches: tuple[Match, ...]) -> list[str]:
     for match in sorted(matches, key=lambda match: -match.size):
         split = ", ".join(f"{id} ({part:.0%})" for id, part in match.split)
         merged = " ".join(match.merged)
-        rows.append([match.id, f"{match.size:.0f}", match.best, figure(match.overlap), split, merged])
+        rows.append([match.id, f"{match.size:.0f}", match.best, number_or_dash(match.overlap), split, merged])
     return shortened(aligned(rows, left=["cluster", "best match", "split into", "merged with"]))
 
 
 def common_points(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
-    """Count what clusters have in common, ``sum_i min(s_iq, t_ip)``, sparse of shape (m, m of the other).
+    """Count the points that clusters have in common: ``sum_i min(s_iq, t_ip)``, of shape (m, m of the other).
 
     Examples
     --------
@@ -169,7 +168,7 @@ def common_points(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
     pairs = np.concatenate(([0], np.cumsum(mine * theirs)))
 
     def piece(start: int, stop: int) -> sp.csr_array:
-        lengths = np.repeat(theirs[start:stop], mine[start:stop])  # for each entry of ours
+        lengths = np.repeat(theirs[start:stop], mine[start:stop])  # partners of each entry of `one`
         entries = np.repeat(np.arange(one.indptr[start], one.indptr[stop]), lengths)
         first = np.repeat(np.repeat(other.indptr[start:stop], mine[start:stop]), lengths)
         within = np.arange(len(entries)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -178,13 +177,13 @@ def common_points(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
         return sp.coo_array((both, (one.indices[entries], other.indices[partners])), shape=shape).tocsr()
 
     total = sp.csr_array(shape)
-    for part in map_pieces(piece, pieces_by_load(pairs, LOAD)):
+    for part in map_pieces(piece, pieces_by_load(pairs, PAIRS_PER_PIECE)):
         total = total + part
     return sp.csr_array(total)
 
 
 def overlaps(common: sp.csr_array, sizes: Array, others: Array) -> sp.csr_array:
-    """Turn what clusters have in common into overlaps, given the sums of memberships of both.
+    """Turn numbers of common points into overlaps, given the sizes of the clusters on either side.
 
     Examples
     --------
@@ -197,14 +196,14 @@ def overlaps(common: sp.csr_array, sizes: Array, others: Array) -> sp.csr_array:
 
 
 def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
-    """Read labels or memberships of the points as something to compare with.
+    """Read labels or memberships, and name their clusters.
 
     Parameters
     ----------
     other : mapping, array-like of shape (n,), or memberships of shape (n, m)
-        A mapping has a label for every name of a point.
+        A mapping gives a label for the name of every point.
     nodes : sequence of n
-        Their names.
+        The names of the points.
 
     Examples
     --------
@@ -222,83 +221,85 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
         remedy = "pass a mapping, {name: number for number, group in enumerate(groups) for name in group}"
         raise InputError("other", "holds sets of points, not labels", remedy)
     shares = shares_of(other, "other")
-    if np.ndim(other) != 1:  # memberships, or what has them
+    if np.ndim(other) != 1:  # memberships, or an object that has them
         ids = tuple(map(str, range(shares.shape[1])))
     else:
         ids = tuple(map(str, np.unique(np.asarray(other)).tolist()))
         if {"-1", "-1.0"} & set(ids) and len(ids) > 1:
-            warn("other: -1, by which HDBSCAN and others mean noise, is compared as a cluster")
+            warn("other: -1, the label of noise in HDBSCAN and others, is compared as a cluster")
     if shares.shape[0] != len(nodes):
         problem = f"has {shares.shape[0]} points, and the hierarchy {len(nodes)}"
         raise InputError("other", problem, "compare clusterings of the same points")
     return NamedClusters((shares,), (ids,), nodes)
 
 
-def compared(side: NamedClusters, other: NamedClusters) -> Comparison:
-    """Compare every level of one with every level of the other, by the names of the points.
+def compared(one: NamedClusters, other: NamedClusters) -> Comparison:
+    """Compare every level of one with every level of the other, matching points by their names.
 
     Examples
     --------
-    >>> side = NamedClusters.of_levels([sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])], ("a", "b", "c"))
-    >>> comparison = compared(side, as_named_clusters(["x", "y", "z"], side.nodes))
+    >>> one = NamedClusters.of_levels([sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])], ("a", "b", "c"))
+    >>> comparison = compared(one, as_named_clusters(["x", "y", "z"], one.nodes))
     >>> comparison.matches[0][1].split
     (('y', 0.5), ('z', 0.5))
     """
-    order = _places(side.nodes, other.nodes)
-    theirs = [level if order is None else level[order] for level in other.levels]
-    mine_labels, their_labels = ([likeliest(level) for level in levels] for levels in (side.levels, theirs))
+    order = _rows_in_other(one.nodes, other.nodes)
+    others = [level if order is None else level[order] for level in other.levels]
+    labels, other_labels = ([likeliest(level) for level in levels] for levels in (one.levels, others))
     scores = [
-        np.array([[score(mine, their) for their in their_labels] for mine in mine_labels])
+        np.array([[score(mine, theirs) for theirs in other_labels] for mine in labels])
         for score in (adjusted_rand, nmi)
     ]
     nearest = tuple(int(best) for best in scores[0].argmax(axis=1))
     matches = tuple(
-        _matches(level, theirs[near], ids, other.ids[near])
-        for level, near, ids in zip(side.levels, nearest, side.ids, strict=True)
+        _matches(level, others[near], ids, other.ids[near])
+        for level, near, ids in zip(one.levels, nearest, one.ids, strict=True)
     )
     return Comparison(frozen(scores[0]), frozen(scores[1]), nearest, matches, tuple(map(len, other.ids)))
 
 
-def _places(nodes: Sequence[Any], others: Sequence[Any]) -> Array | None:
-    """Find the rows of the other that hold our points; None where they are in the same order."""
+def _rows_in_other(nodes: Sequence[Any], others: Sequence[Any]) -> Array | None:
+    """Find the row of every node among the others by its name; None if the order is the same."""
     if len(nodes) != len(others):
         problem = f"has {len(others)} points, and the hierarchy {len(nodes)}"
         raise InputError("other", problem, "compare clusterings of the same points")
-    unnamed = isinstance(nodes, range) or isinstance(others, range)  # then rows are all that can be gone by
+    unnamed = isinstance(nodes, range) or isinstance(others, range)  # only row numbers can be compared
     if unnamed or all(one == other for one, other in zip(nodes, others, strict=True)):
         return None
-    place = {name: row for row, name in enumerate(others)}
-    missing = [name for name in nodes if name not in place]
+    row_of = {name: row for row, name in enumerate(others)}
+    missing = [name for name in nodes if name not in row_of]
     if missing:
         problem = f"has no point {shown(missing[0])}"
         raise InputError("other", problem, "compare clusterings of the same points")
-    return np.array([place[name] for name in nodes])
+    return np.array([row_of[name] for name in nodes])
 
 
 def _matches(
-    level: sp.csr_array, their: sp.csr_array, ids: tuple[str, ...], names: tuple[str, ...]
+    level: sp.csr_array, other: sp.csr_array, ids: tuple[str, ...], other_ids: tuple[str, ...]
 ) -> tuple[Match, ...]:
-    common = common_points(level, their)
-    sizes, others = (np.asarray(each.sum(axis=0)).ravel() for each in (level, their))
-    best, overlap = _largest_of_rows(overlaps(common, sizes, others))
-    into = _mostly(common, sizes)
-    of = _mostly(common.T.tocsr(), others)
-    parts: dict[int, list[int]] = {}
-    for part in np.flatnonzero(of >= 0).tolist():
-        parts.setdefault(int(of[part]), []).append(part)
-    joined: dict[int, list[int]] = {}
-    for cluster in np.flatnonzero(into >= 0).tolist():
-        joined.setdefault(int(into[cluster]), []).append(cluster)
+    common = common_points(level, other)
+    sizes, other_sizes = (np.asarray(each.sum(axis=0)).ravel() for each in (level, other))
+    best, overlap = _largest_of_rows(overlaps(common, sizes, other_sizes))
+    mostly_in = _mostly_in(common, sizes)
+    parts = _grouped(_mostly_in(common.T.tocsr(), other_sizes))
+    joined = _grouped(mostly_in)
     found = []
     for cluster, id in enumerate(ids):
-        pieces = parts.get(cluster, [])
         row = dict(zip(*_row(common, cluster), strict=True))
-        shares = [(names[part], float(row[part] / sizes[cluster])) for part in pieces]
+        shares = [(other_ids[part], float(row[part] / sizes[cluster])) for part in parts.get(cluster, [])]
         split = tuple(sorted(shares, key=lambda share: -share[1])) if len(shares) > 1 else ()
-        merged = tuple(ids[each] for each in joined.get(int(into[cluster]), []) if each != cluster)
-        name = names[best[cluster]] if best[cluster] >= 0 else ""
+        merged = tuple(ids[each] for each in joined.get(int(mostly_in[cluster]), []) if each != cluster)
+        name = other_ids[best[cluster]] if best[cluster] >= 0 else ""
         found.append(Match(id, float(sizes[cluster]), name, float(overlap[cluster]), split, merged))
     return tuple(found)
+
+
+def _grouped(groups: Array) -> dict[int, list[int]]:
+    """List the members of each group; -1 is none."""
+    members: dict[int, list[int]] = {}
+    for member in np.flatnonzero(groups >= 0).tolist():
+        members.setdefault(int(groups[member]), []).append(member)
+    return members
 
 
 def _row(matrix: sp.csr_array, row: int) -> tuple[list[int], list[float]]:
@@ -307,7 +308,10 @@ def _row(matrix: sp.csr_array, row: int) -> tuple[list[int], list[float]]:
 
 
 def _largest_of_rows(matrix: sp.csr_array) -> tuple[Array, Array]:
-    """Find the column of every row's largest entry, the lower of equals, or -1; and that entry, or 0."""
+    """Find the largest entry of every row and its column; 0 and -1 for an empty row.
+
+    Of equal entries, the one in the lower column counts.
+    """
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     order = np.lexsort((matrix.indices, -matrix.data, rows))
     some = np.diff(matrix.indptr) > 0
@@ -317,8 +321,8 @@ def _largest_of_rows(matrix: sp.csr_array) -> tuple[Array, Array]:
     return best, value
 
 
-def _mostly(common: sp.csr_array, sizes: Array) -> Array:
-    """Find for every row the column that more than half of it is in, or -1."""
+def _mostly_in(common: sp.csr_array, sizes: Array) -> Array:
+    """Find for every row the column that holds more than half of its size, or -1."""
     best, held = _largest_of_rows(common)
     best[held <= MOSTLY * sizes] = -1
     return best

@@ -1,7 +1,7 @@
-"""How sure a level is: points between two clusters, and what can be said of every cluster.
+"""How sure a level is: points torn between two clusters, and a description of every cluster.
 
-Everything here is read off memberships S and the graph W that they cluster, with degrees d; what needs the
-clustering to be done again is in `graphsoft.resampling`.
+Everything here is computed from memberships S and the graph W that was clustered, with degrees d. Measures
+for which the clustering has to be repeated are in `graphsoft.resampling`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.parallel import map_blocks
 from graphsoft.result.distinctive import Scores
-from graphsoft.result.tables import aligned, figure, shortened
+from graphsoft.result.tables import aligned, number_or_dash, shortened
 
 __all__ = [
     "ClusterDescription",
     "Description",
     "TornPoints",
     "best_in_rows",
+    "certainties",
     "described",
     "margins",
     "torn_between",
@@ -35,16 +36,16 @@ __all__ = [
 EXEMPLARS = 3
 NEIGHBORS = 3
 FEATURES_SHOWN = 4
-# A neighbor that a step leads to more rarely is not printed.
-MIN_SHOWN = 0.005
-# A cluster that holds more is all there is: what is left is rounding.
-ALL = 1.0 - 1e-9
-# Rows in one piece of work.
-ROWS = 1 << 15
+# A neighbor is printed if at least this part of the steps leads to it.
+MIN_CHANCE = 0.005
+# A cluster with a larger share holds the whole graph: the rest is rounding.
+MAX_SHARE = 1.0 - 1e-9
+# Rows of the graph in one piece of work.
+ROWS_PER_PIECE = 1 << 15
 
 
 def margins(memberships: sp.csr_array) -> Array:
-    """Compute how far the likeliest cluster of every point is ahead of the next, float64 of shape (n,).
+    """Compute by how much the largest membership of every point exceeds the second, float64 of shape (n,).
 
     Examples
     --------
@@ -56,20 +57,46 @@ def margins(memberships: sp.csr_array) -> Array:
     top = np.maximum.reduceat(shares, starts)
     best = np.flatnonzero(shares == top[rows])
     rest = shares.copy()
-    rest[best[np.diff(rows[best], prepend=-1) > 0]] = 0.0  # one of equals only
+    rest[best[np.diff(rows[best], prepend=-1) > 0]] = 0.0  # only one of several equal ones
     return frozen(top - np.maximum.reduceat(rest, starts))
+
+
+def certainties(memberships: sp.csr_array, labels: Array) -> Array:
+    """Compute the mean membership of the points whose likeliest cluster it is, for every cluster.
+
+    Parameters
+    ----------
+    memberships : csr_array of shape (n, m)
+    labels : ndarray of shape (n,)
+        The likeliest cluster of every point.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        NaN for clusters without such points.
+
+    Examples
+    --------
+    >>> memberships = sp.csr_array([[0.8, 0.2, 0.0], [0.6, 0.2, 0.2], [0.3, 0.7, 0.0]])
+    >>> certainties(memberships, np.array([0, 0, 1])).round(3).tolist()
+    [0.7, 0.7, nan]
+    """
+    count = memberships.shape[1]
+    top = np.maximum.reduceat(memberships.data, memberships.indptr[:-1])
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(labels, top, count) / np.bincount(labels, minlength=count))
 
 
 @dataclass(frozen=True, eq=False)
 class TornPoints:
-    """Points that are torn between two clusters, the most torn first; made by ``h.between``.
+    """Points that belong in part to each of two clusters, the most torn first; made by ``h.between``.
 
     Attributes
     ----------
     clusters : tuple of two
         The numbers of the clusters, or their ids.
     points : ndarray of int, shape (count,)
-        Rows of the points.
+        Their row numbers.
     nodes : tuple
         Their names.
     shares : ndarray of shape (count, 2)
@@ -99,8 +126,8 @@ def torn_between(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple
     Returns
     -------
     ndarray of int, ndarray of shape (count, 2)
-        Rows, at most `count`, and none that has nothing of one of the two; of equals the lower row comes
-        first. And their memberships.
+        At most `count` rows, and their memberships. Points without a share of both clusters are left out. Of
+        points that are equally torn, the lower row comes first.
 
     Examples
     --------
@@ -123,34 +150,33 @@ def torn_between(memberships: sp.csr_array, a: int, b: int, count: int) -> tuple
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """What can be said of one cluster. A number that has no meaning is NaN.
+    """Figures and examples that describe one cluster. A figure that is not defined is NaN.
 
     Attributes
     ----------
     id : str
         As in the tree, ``"level-index"``.
     size : int
-        Points likeliest in it.
+        The number of points whose likeliest cluster it is.
     mass, share : float
-        The weight of the graph that it holds, and which part that is of all.
+        The weight of the graph in the cluster, and its part of the total weight.
     certainty : float
-        Mean membership of the points that are likeliest in it.
+        Mean membership of the points whose likeliest cluster it is.
     conductance : float
-        How often a walk that is in the cluster is elsewhere after one step along an edge,
-        ``1 - (s^T W s) / (s^T d)``. A point that is torn counts as leaving in part even where its neighbors
-        are torn alike.
+        How often a random walk leaves the cluster in one step, ``1 - (s^T W s) / (s^T d)``. A torn point
+        counts in part as leaving, even if its neighbors are torn in the same way.
     hard_conductance : float
-        The same of the points that are likeliest in it, whole.
+        The same for the hard cluster, where each point belongs to its likeliest cluster only.
     cohesion : float
-        How often it stays, beyond chance: ``(1 - conductance - share) / (1 - share)``. 1 is for ever, and 0
-        as often as a walk that forgets where it was.
+        How often the walk stays, corrected for chance: ``(1 - conductance - share) / (1 - share)``. It is 1
+        if the walk never leaves, and 0 if it stays as often as a walk that forgets where it was.
     exemplars : tuple
-        Names of the points that are the most certain and the most central: with the largest
-        ``s_iq sum_j w_ij s_jq``, the weight of their edges inside the cluster.
+        Names of the most certain and central points: those with the largest ``s_iq sum_j w_ij s_jq``, which
+        weighs a point's edges inside the cluster.
     neighbors : tuple of (str, float)
-        Where one step along an edge leads to most often outside, with its chance.
+        The other clusters that one step leads to most often, with the chance of that step.
     features : tuple of (name, float)
-        What sets it apart, see ``h.distinctive``; empty for a graph.
+        The features that set the cluster apart, see ``h.distinctive``. Empty for a graph.
     """
 
     id: str
@@ -170,8 +196,8 @@ class ClusterDescription:
 class Description(Sequence[ClusterDescription]):
     """The clusters of one level, one :class:`ClusterDescription` each; made by ``h.describe``.
 
-    ``print`` shows a table, the heaviest clusters first; its columns are the fields of
-    :class:`ClusterDescription`, ``hard`` is `hard_conductance` and ``set apart by`` are `features`.
+    ``print`` shows a table, the heaviest clusters first. Its columns are the fields of
+    :class:`ClusterDescription`: ``hard`` is `hard_conductance`, and ``set apart by`` lists `features`.
 
     Attributes
     ----------
@@ -203,11 +229,11 @@ class Description(Sequence[ClusterDescription]):
         rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *words]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
             exemplars = ", ".join(map(str, row.exemplars))
-            near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_SHOWN)
+            near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_CHANCE)
             apart = ", ".join(f"{name} {score:+.1f}" for name, score in row.features[:FEATURES_SHOWN])
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)
-            first = [row.id, str(row.size), figure(row.share, ".1%")]
-            rows.append([*first, *map(figure, numbers), exemplars, near, apart])
+            first = [row.id, str(row.size), number_or_dash(row.share, ".1%")]
+            rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
         lines = aligned(rows, left=["cluster", *words])
         return "\n".join(shortened(lines))
 
@@ -221,7 +247,16 @@ class Description(Sequence[ClusterDescription]):
 
 
 def described(graph: Graph, memberships: sp.csr_array, level: int, features: Sequence[Scores]) -> Description:
-    """Describe the clusters of a level, with what is known of their features.
+    """Describe the clusters of a level.
+
+    Parameters
+    ----------
+    graph : Graph
+    memberships : csr_array of shape (n, m)
+    level : int
+        For the ids of the clusters.
+    features : sequence of m
+        The features that set each cluster apart.
 
     Examples
     --------
@@ -233,30 +268,35 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
     (3, 7.0, 0.143, (0, 1, 2), '0-1')
     """
     count, labels = memberships.shape[1], likeliest(memberships)
-    between, inside, kept = _steps(graph, memberships, labels)
+    weights, inside, kept = _one_step(graph, memberships, labels)
     mass = np.asarray(memberships.T @ graph.degrees)
     sizes = np.bincount(labels, minlength=count)
-    numbers = _numbers(graph, memberships, labels, mass, between.diagonal(), kept)
+    certainty = certainties(memberships, labels)
+    hard_mass = np.bincount(labels, graph.degrees, count)
+    figures = _figures(mass, weights.diagonal(), hard_mass, kept)
     central = best_in_rows(inside.T.tocsr(), EXEMPLARS)
-    near = best_in_rows(_elsewhere(between, mass), NEIGHBORS)
+    near = best_in_rows(_chances_elsewhere(weights, mass), NEIGHBORS)
     return Description(
         level,
         tuple(
             ClusterDescription(
                 f"{level}-{cluster}",
                 int(sizes[cluster]),
+                certainty=float(certainty[cluster]),
                 **values,
                 exemplars=tuple(graph.nodes[point] for point, _ in central[cluster]),
                 neighbors=tuple((f"{level}-{other}", chance) for other, chance in near[cluster]),
                 features=features[cluster],
             )
-            for cluster, values in enumerate(numbers)
+            for cluster, values in enumerate(figures)
         ),
     )
 
 
 def best_in_rows(matrix: sp.csr_array, count: int) -> list[list[tuple[int, float]]]:
-    """List for every row the columns of its largest positive entries; the lower column where two are equal.
+    """List for every row the columns and values of its `count` largest positive entries.
+
+    Of equal entries, the one in the lower column comes first.
 
     Examples
     --------
@@ -273,54 +313,50 @@ def best_in_rows(matrix: sp.csr_array, count: int) -> list[list[tuple[int, float
     return best
 
 
-def _numbers(
-    graph: Graph, memberships: sp.csr_array, labels: Array, mass: Array, stay: Array, kept: Array
-) -> list[dict[str, float]]:
-    """Compute what one number says of a cluster, given the weight that stays in it, softly and whole."""
-    count = len(mass)
-    top = np.maximum.reduceat(memberships.data, memberships.indptr[:-1])
+def _figures(mass: Array, stays: Array, hard_mass: Array, hard_stays: Array) -> list[dict[str, float]]:
+    """Compute the figures of every cluster from its mass and the weight that stays in it, soft and hard."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        share, stays = mass / mass.sum(), stay / mass
+        share, staying = mass / mass.sum(), stays / mass
         columns = {
             "mass": mass,
             "share": share,
-            "certainty": np.bincount(labels, top, count) / np.bincount(labels, minlength=count),
-            "conductance": _upto_one(1.0 - stays),
-            "hard_conductance": _upto_one(1.0 - kept / np.bincount(labels, graph.degrees, count)),
-            "cohesion": np.where(share < ALL, (stays - share) / (1.0 - share), np.nan),
+            "conductance": _within_0_and_1(1.0 - staying),
+            "hard_conductance": _within_0_and_1(1.0 - hard_stays / hard_mass),
+            "cohesion": np.where(share < MAX_SHARE, (staying - share) / (1.0 - share), np.nan),
         }
     rows = np.stack([*columns.values()], axis=1).tolist()
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _steps(
+def _one_step(
     graph: Graph, memberships: sp.csr_array, labels: Array
 ) -> tuple[sp.csr_array, sp.csr_array, Array]:
-    """Follow one step along the edges: ``S^T W S``, ``S * (W S)``, and the weight inside hard clusters."""
+    """Take one step along the edges: ``S^T W S``, ``S * (W S)``, and the weight inside each hard cluster."""
     count = memberships.shape[1]
 
     def piece(start: int, stop: int) -> tuple[sp.csr_array, sp.csr_array, Array]:
         edges, shares = graph.adjacency[start:stop], memberships[start:stop]
         reached = edges @ memberships
-        mine = np.repeat(labels[start:stop], np.diff(edges.indptr))
-        same = mine == labels[edges.indices]
-        kept = np.bincount(mine[same], edges.data[same], count)
+        own = np.repeat(labels[start:stop], np.diff(edges.indptr))
+        same = own == labels[edges.indices]
+        kept = np.bincount(own[same], edges.data[same], count)
         return sp.csr_array(shares.T @ reached), sp.csr_array(shares.multiply(reached)), kept
 
-    between, kept, inside = sp.csr_array((count, count)), np.zeros(count), []
-    for part, held, within in map_blocks(piece, len(graph), ROWS):
-        between, kept = between + part, kept + within
+    weights, kept, inside = sp.csr_array((count, count)), np.zeros(count), []
+    for part, held, within in map_blocks(piece, len(graph), ROWS_PER_PIECE):
+        weights, kept = weights + part, kept + within
         inside.append(held)
-    return between, sp.vstack(inside, format="csr"), kept
+    return weights, sp.vstack(inside, format="csr"), kept
 
 
-def _elsewhere(between: sp.csr_array, mass: Array) -> sp.csr_array:
-    """Turn steps between clusters into chances of going elsewhere."""
-    rows = np.repeat(np.arange(len(mass)), np.diff(between.indptr))
-    chances = between.data / mass[rows]
-    chances[rows == between.indices] = 0.0
-    return sp.csr_array((chances, between.indices, between.indptr), shape=between.shape)
+def _chances_elsewhere(weights: sp.csr_array, mass: Array) -> sp.csr_array:
+    """Turn the weights between clusters into the chances that a step leads from one to another."""
+    rows = np.repeat(np.arange(len(mass)), np.diff(weights.indptr))
+    chances = weights.data / mass[rows]
+    chances[rows == weights.indices] = 0.0
+    return sp.csr_array((chances, weights.indices, weights.indptr), shape=weights.shape)
 
 
-def _upto_one(values: Array) -> Array:
-    return np.clip(values, 0.0, 1.0)  # rounding may have carried them over
+def _within_0_and_1(values: Array) -> Array:
+    """Undo what rounding may have carried beyond the ends of the range."""
+    return np.clip(values, 0.0, 1.0)

@@ -52,8 +52,8 @@ class ReferenceGraph:
         refuse_negative(values)
         if self.from_distances and len(values.data) and np.ptp(values.data) > 0.0:
             warn(
-                "X: taken as weights, where larger is nearer, although the graph was made of distances; make the "
-                "hierarchy of points and pass neighbors= to have new points joined as the old ones were"
+                "X: taken as weights, where larger is nearer, although the graph was made of distances; make "
+                "the hierarchy of points and pass neighbors= to have new points joined as the old ones were"
             )
         if growing:
             _refuse_extreme(values)

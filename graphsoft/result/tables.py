@@ -1,24 +1,24 @@
-"""Tables as text: what results print."""
+"""Tables of text, as results print them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["ROWS_SHOWN", "aligned", "figure", "levels_shown", "shortened"]
+__all__ = ["ROWS_SHOWN", "aligned", "levels_shown", "number_or_dash", "shortened"]
 
-# A printed table has at most so many rows, and then says how many more there are.
+# Longer tables are cut, with a line that says how many rows are left out.
 ROWS_SHOWN = 30
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[str] = ()) -> list[str]:
-    """Set rows in columns, numbers to the right; a column with nothing under its header is left out.
+    """Align cells in columns, to the right unless their header is in `left`; leave out empty columns.
 
     Parameters
     ----------
     rows : sequence of sequences of str
         The first is the header.
     left : collection of str
-        Headers of the columns that read from the left.
+        Headers of the columns that are aligned to the left.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def shortened(lines: list[str], max_lines: int = ROWS_SHOWN) -> list[str]:
 
 
 def levels_shown(sizes: Sequence[int]) -> list[int]:
-    """Choose the levels to print, coarsest first: the top, and those below until one would be too long.
+    """Choose the levels to print, coarsest first: the top, and those below until a table would be too long.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def levels_shown(sizes: Sequence[int]) -> list[int]:
     return shown
 
 
-def figure(value: float, form: str = ".2f") -> str:
-    """Write a number, or a dash where there is none.
+def number_or_dash(value: float, form: str = ".2f") -> str:
+    """Format a number, or give a dash for NaN.
 
     Examples
     --------
-    >>> figure(0.5), figure(float("nan"))
+    >>> number_or_dash(0.5), number_or_dash(float("nan"))
     ('0.50', '-')
     """
     return "-" if value != value else format(value, form)  # noqa: PLR0124

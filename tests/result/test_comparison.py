@@ -161,7 +161,7 @@ def test_common_points_in_pieces_are_those_in_one(monkeypatch):
     )
     whole = common_points(one, other)
     found = []
-    monkeypatch.setattr("graphsoft.result.comparison.LOAD", 37)
+    monkeypatch.setattr("graphsoft.result.comparison.PAIRS_PER_PIECE", 37)
     for threads in ("1", "3"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
         found.append(common_points(one, other).toarray())

@@ -250,7 +250,7 @@ def test_a_table_in_blocks_is_a_table_in_one(monkeypatch):
 def test_steps_in_blocks_are_steps_in_one(monkeypatch):
     h = graphsoft.hierarchy(cloud(200), levels=[20, 5])
     whole = h.describe(0)
-    monkeypatch.setattr("graphsoft.result.description.ROWS", 7)
+    monkeypatch.setattr("graphsoft.result.description.ROWS_PER_PIECE", 7)
     for one, other in zip(whole, h.describe(0), strict=True):
         close(one.conductance, other.conductance)
         close(one.hard_conductance, other.hard_conductance)
@@ -259,7 +259,7 @@ def test_steps_in_blocks_are_steps_in_one(monkeypatch):
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     h = graphsoft.hierarchy(cloud(400), levels=[20, 5])
-    monkeypatch.setattr("graphsoft.result.description.ROWS", 30)
+    monkeypatch.setattr("graphsoft.result.description.ROWS_PER_PIECE", 30)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
