@@ -1,10 +1,14 @@
-"""Random walks between points, as symmetric operators that are never written out, and between clusters.
+"""Random walks between points, as symmetric operators whose n x n entries are never stored.
 
-An adjacency between points holds how often a walk goes from one to the other, and its rows sum to the
-degrees. Two kinds are made here: by way of the clusters of a level, ``B~ L^-1 B~^T``, and along t edges of
-the graph, ``W (D^-1 W)^(t-1)``. Where every level of a hierarchy factorizes the one below exactly, level l is
-the walk of l steps (l = 1 is the finest), not the published 2^l. On real graphs it is a walk by way of the
-clusters, and what it resembles most is a matter of measuring, see ``examples/walks.py``.
+An entry is the frequency of walks from one point to another, and rows sum to the degrees. There are two kinds
+of walks: through the clusters of a level, ``B~ L^-1 B~^T``, and of t steps along the edges of the graph,
+``W (D^-1 W)^(t-1)``.
+
+Suppose that every level factorizes the one below exactly: ``W = B L^-1 B^T`` and, in the same way, the graph
+of its clusters, ``B^T D^-1 B``. Then the walk through the clusters of the second level is
+``B L^-1 (B^T D^-1 B) L^-1 B^T = W D^-1 W``, which takes two steps. By induction, level l takes l steps, where
+l = 1 is the finest, and not 2^l as has been published. Real graphs are not factorized exactly;
+``examples/walks.py`` measures which number of steps comes closest to each level.
 """
 
 from __future__ import annotations
@@ -26,20 +30,20 @@ from graphsoft.linalg.csr import inverse_or_zero, times
 
 __all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
 
-# `toarray` makes at most so many rows and columns: 200 MB.
+# The largest array that `toarray` makes has so many rows and columns: 200 MB.
 MAX_WRITTEN = 5000
-# The walk between so many clusters is written out to take several steps: 200 MB too.
+# Several steps through clusters need a dense matrix with a row for each: 200 MB at most, too.
 MAX_CLUSTERS = 5000
-# Longer walks would take days, and have forgotten where they began.
+# Longer walks would take days, and do not depend on where they began.
 MAX_STEPS = 10**9
-# Pruned diffusion takes its steps one by one.
-MAX_PRUNED = 10**4
-# What is left out of a series, or of a spectrum, is below the rounding of the rest.
+# `sparse_rows` takes its steps one by one.
+MAX_PRUNED_STEPS = 10**4
+# Terms of a series are left out if all of them together are below this.
 ROUNDING = 2.0**-54
 
 
-def _numbers(x: Array) -> Array:
-    """Take what is to be multiplied as float64 or complex128."""
+def _as_numbers(x: Array) -> Array:
+    """Convert the vectors to be multiplied to float64 or complex128."""
     x = np.asarray(x)
     if x.dtype.kind not in "biufc":
         raise InputError("x", f"is an array of dtype {x.dtype}", "multiply with numbers")
@@ -49,7 +53,7 @@ def _numbers(x: Array) -> Array:
 class WalkAdjacency(LinearOperator):  # type: ignore[misc]
     """A symmetric operator of shape (n, n) whose entries are the frequencies of walks between points.
 
-    ``operator @ x`` takes vectors and matrices; its rows sum to `degrees`.
+    ``operator @ x`` takes vectors and matrices. The rows of the operator sum to `degrees`.
 
     Attributes
     ----------
@@ -63,7 +67,7 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
         self.degrees = degrees
 
     def row(self, node: int) -> Array:
-        """Compute one row, float64 of shape (n,); `node` is its number."""
+        """Compute one row by the number of its node, float64 of shape (n,)."""
         return self._row(self._number("node", node))
 
     def entry(self, one: int, two: int) -> float:
@@ -72,13 +76,13 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
         return self._entry(one, two)
 
     def nearest(self, node: int, count: int = 10) -> tuple[Array, Array]:
-        """Find the nodes that walks from `node` lead to most often, itself left out.
+        """Find the nodes, other than itself, that walks from `node` lead to most often.
 
         Returns
         -------
         ndarray of int, ndarray of float
-            Nodes and their entries of the row, falling; at most `count`, and none with an entry of 0. Of
-            equal ones the lower number comes first.
+            At most `count` nodes and their entries of the row, the largest first. Nodes with an entry of 0
+            are left out, and of equal entries the lower number comes first.
         """
         count = integer("count", count, 1)
         row = self.row(node)
@@ -88,7 +92,7 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
         return best, row[best]
 
     def toarray(self) -> Array:
-        """Write all of it, for at most 5000 points."""
+        """Compute the whole array, for at most 5000 points."""
         points = len(self.degrees)
         if points > MAX_WRITTEN:
             problem = f"would write {points} x {points} numbers"
@@ -116,15 +120,15 @@ class WalkAdjacency(LinearOperator):  # type: ignore[misc]
 
 
 class EquivalentAdjacency(WalkAdjacency):
-    """The walk from point to point by way of the clusters of a level, ``B~ L^-1 B~^T`` with ``B~ = D S``.
+    """The walk from point to point through the clusters of a level, ``B~ L^-1 B~^T`` with ``B~ = D S``.
 
     Parameters
     ----------
     memberships : csr_array of shape (n, m)
         S, with rows that sum to one.
     degrees : ndarray of shape (n,)
-    between : ndarray of shape (m, m), optional
-        What takes the place of ``L^-1``, for walks that go from cluster to cluster in between.
+    cluster_walk : ndarray of shape (m, m), optional
+        Takes the place of ``L^-1`` for walks with further steps from cluster to cluster.
 
     Examples
     --------
@@ -138,20 +142,20 @@ class EquivalentAdjacency(WalkAdjacency):
     ([2], 0.0)
     """
 
-    def __init__(self, memberships: sp.csr_array, degrees: Array, between: Array | None = None) -> None:
+    def __init__(self, memberships: sp.csr_array, degrees: Array, cluster_walk: Array | None = None) -> None:
         super().__init__(degrees)
         self._bipartite = (sp.diags_array(degrees) @ memberships).tocsr()
         self._members = self._bipartite.T.tocsr()
-        self._memberships, self._between = memberships, between
+        self._memberships, self._cluster_walk = memberships, cluster_walk
         self._inverse_mass = inverse_or_zero(np.asarray(self._members.sum(axis=1)).ravel())
 
     @cached_property
     def clusters(self) -> Graph:
-        """The graph of the clusters that walks go by way of, ``B~^T D^-1 B~``."""
+        """The graph of the clusters that walks go through, ``B~^T D^-1 B~``."""
         return cluster_graph(self._memberships, self.degrees)
 
     def steps(self, count: int) -> EquivalentAdjacency:
-        """Take `count` steps by way of the clusters, by squaring the walk between them again and again.
+        """Take `count` such steps in a row, computed as a power of the walk between the clusters.
 
         Examples
         --------
@@ -164,34 +168,35 @@ class EquivalentAdjacency(WalkAdjacency):
         if clusters > MAX_CLUSTERS:
             problem = f"would write the walk between {clusters} clusters"
             raise InputError("steps", problem, f"take a level of at most {MAX_CLUSTERS} clusters")
-        between = self._between if self._between is not None else np.diag(self._inverse_mass)
-        step = self.clusters.adjacency.toarray() @ between
-        walk = between @ np.linalg.matrix_power(step, count - 1)
+        once = self._cluster_walk if self._cluster_walk is not None else np.diag(self._inverse_mass)
+        step = self.clusters.adjacency.toarray() @ once
+        walk = once @ np.linalg.matrix_power(step, count - 1)
         return EquivalentAdjacency(self._memberships, self.degrees, walk)
 
     def _matmat(self, x: Array) -> Array:
-        x = _numbers(x)
-        return times(self._bipartite, self._across(times(self._members, x)))
+        x = _as_numbers(x)
+        return times(self._bipartite, self._through(times(self._members, x)))
 
     def _row(self, node: int) -> Array:
-        mine = self._bipartite[[node]].toarray().T
-        return np.asarray(self._bipartite @ self._across(mine), dtype=np.float64).ravel()
+        clusters = self._bipartite[[node]].toarray().T
+        return np.asarray(self._bipartite @ self._through(clusters), dtype=np.float64).ravel()
 
     def _entry(self, one: int, two: int) -> float:
         ends = self._bipartite[[one, two]].toarray()
-        return float(ends[0] @ self._across(ends[1][:, None])[:, 0])
+        return float(ends[0] @ self._through(ends[1][:, None])[:, 0])
 
-    def _across(self, clusters: Array) -> Array:
-        if self._between is None:
+    def _through(self, clusters: Array) -> Array:
+        """Multiply by ``L^-1``, or by what takes its place."""
+        if self._cluster_walk is None:
             return np.asarray(self._inverse_mass[:, None] * clusters)
-        return np.asarray(self._between @ clusters)
+        return np.asarray(self._cluster_walk @ clusters)
 
 
 class MultistepAdjacency(WalkAdjacency):
     """The walk of t steps along the edges of a graph, ``W (D^-1 W)^(t-1)``; made by :func:`multistep`.
 
-    A product costs t passes over the edges, or fewer: the Chebyshev series of ``S^t``, with
-    ``S = D^-1/2 W D^-1/2``, has about ``9 sqrt(t)`` terms that matter.
+    A product costs t passes over the edges, or about ``9 sqrt(t)`` if that is less: so many terms of the
+    Chebyshev series of ``S^t`` matter, with ``S = D^-1/2 W D^-1/2``.
     """
 
     def __init__(self, adjacency: sp.csr_array, degrees: Array, steps: int) -> None:
@@ -199,23 +204,23 @@ class MultistepAdjacency(WalkAdjacency):
         self.adjacency, self.steps = adjacency, steps
         self._inverse = inverse_or_zero(degrees)
         self._root = np.sqrt(degrees)
-        self._weights = series(steps)
+        self._weights = chebyshev_weights(steps)
 
     def sparse_rows(self, nodes: Iterable[int], min_share: float = 1e-4) -> sp.csr_array:
-        """Compute rows by a diffusion that forgets what has become small.
+        """Compute rows approximately, by a diffusion that drops small entries after each step.
 
         Parameters
         ----------
         nodes : iterable of int
         min_share : float
-            After each step, ends that fewer than this part of a node's walks have come to are dropped. So a
-            row has at most ``1 / least`` entries.
+            After each step, entries below this part of the node's degree are dropped. So a row has at most
+            ``1 / min_share`` entries.
 
         Returns
         -------
         csr_array of shape (number of nodes, n)
-            No entry is larger than the one of the full row, and a row sums to its node's degree less what was
-            dropped.
+            No entry is larger than that of the full row. A row sums to the degree of its node minus the
+            entries that were dropped.
 
         Examples
         --------
@@ -225,9 +230,9 @@ class MultistepAdjacency(WalkAdjacency):
         """
         if not isinstance(nodes, Iterable) or getattr(nodes, "ndim", 1) == 0:
             raise InputError("nodes", f"got {shown(nodes)}", "give a list of row numbers")
-        if self.steps > MAX_PRUNED:
+        if self.steps > MAX_PRUNED_STEPS:
             problem = f"would take {self.steps} steps one by one"
-            raise InputError("sparse_rows", problem, f"take at most {MAX_PRUNED} steps, or row(node)")
+            raise InputError("sparse_rows", problem, f"take at most {MAX_PRUNED_STEPS} steps, or row(node)")
         rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
         min_share = number("min_share", min_share, minimum=0, below=1)
         floor = min_share * self.degrees[rows]
@@ -239,7 +244,7 @@ class MultistepAdjacency(WalkAdjacency):
         return walks
 
     def _matmat(self, x: Array) -> Array:
-        x = _numbers(x)
+        x = _as_numbers(x)
         if self.steps <= len(self._weights):
             return self._by_steps(x)
         return self._by_series(x)
@@ -251,7 +256,7 @@ class MultistepAdjacency(WalkAdjacency):
         return walked
 
     def _by_series(self, x: Array) -> Array:
-        """Add up Chebyshev polynomials of S; those of the parity of t only."""
+        """Sum the Chebyshev series of ``S^t``, whose terms all have the parity of t."""
         root, inverse_root = self._root[:, None], inverse_or_zero(self._root)[:, None]
 
         def normalized(vectors: Array) -> Array:
@@ -268,21 +273,21 @@ class MultistepAdjacency(WalkAdjacency):
 
 
 def multistep(X: Any, t: int) -> MultistepAdjacency:
-    """Make the adjacency of walks of t steps on a graph, ``W (D^-1 W)^(t-1)``, as an operator.
+    """Make an operator for the walk of t steps along the edges of a graph, ``W (D^-1 W)^(t-1)``.
 
     Parameters
     ----------
     X : Graph, networkx graph, sparse matrix, or points
-        As :func:`graphsoft.as_graph` takes it.
+        As in :func:`graphsoft.as_graph`.
     t : int
-        Steps, at least 1: with 1 it is the graph itself.
+        Number of steps. With 1 the result is the graph itself.
 
     Returns
     -------
     MultistepAdjacency
         A symmetric `scipy.sparse.linalg.LinearOperator`, with ``row``, ``entry``, ``nearest``,
         ``sparse_rows``, ``degrees``, and ``toarray`` for few points. Its rows sum to the degrees of the
-        graph, whatever t is.
+        graph for every t.
 
     Examples
     --------
@@ -298,23 +303,24 @@ def multistep(X: Any, t: int) -> MultistepAdjacency:
     return MultistepAdjacency(graph.adjacency, graph.degrees, t)
 
 
-def series(t: int) -> Array:
-    """Compute the weights of Chebyshev polynomials, from degree 0 on, that sum to ``x^t`` from -1 to 1.
+def chebyshev_weights(t: int) -> Array:
+    """Compute the weights of Chebyshev polynomials of degrees 0, 1, 2, ... whose sum is ``x^t`` on [-1, 1].
 
-    ``x^t`` is the mean of ``T_s(x)`` over how far away a walk of t steps to the left or right on a line ends,
-    so that the weights are probabilities, and those of high degree do not matter.
+    Let s be the distance from the start after t steps to the left or right on a line, each with chance 1/2.
+    Then ``x^t`` is the mean of ``T_s(x)``. So the weights are probabilities, and those of high degrees are
+    negligible.
 
     Examples
     --------
-    >>> series(3).tolist()
+    >>> chebyshev_weights(3).tolist()
     [0.0, 0.75, 0.0, 0.25]
     """
-    # more than that far away are less than rounding, by Hoeffding's bound
+    # by Hoeffding's bound, larger distances together have a probability below rounding
     reach = min(t, int(np.ceil(np.sqrt(2.0 * t * np.log(4.0 / ROUNDING)))) + 1)
     ends = np.arange(t % 2, reach + 1, 2, dtype=np.float64)
     ratios = (t - ends[:-1]) / (t + ends[:-1] + 2.0)
     chances = np.concatenate(([1.0], np.cumprod(ratios)))
-    chances[1:] *= 2.0 if t % 2 == 0 else 1.0  # both ends, left and right; 0 is one
+    chances[1:] *= 2.0 if t % 2 == 0 else 1.0  # two ends, left and right, for every distance but 0
     weights = np.zeros(int(ends[-1]) + 1)
     weights[ends.astype(np.int64)] = chances / chances.sum()
     return weights

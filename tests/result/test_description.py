@@ -240,7 +240,7 @@ def test_units_and_extreme_numbers_do_not_matter():
 def test_a_table_in_blocks_is_a_table_in_one(monkeypatch):
     X, S = cloud(200, d=4), rows_of(np.eye(5)[np.arange(200) // 40])
     whole, _ = distinctive(X, S, 4, range(4))
-    monkeypatch.setattr("graphsoft.result.distinctive.ELEMENTS", 28)
+    monkeypatch.setattr("graphsoft.result.distinctive.NUMBERS_AT_ONCE", 28)
     parts, _ = distinctive(X, S, 4, range(4))
     for one, other in zip(whole, parts, strict=True):
         assert [name for name, _ in one] == [name for name, _ in other]

@@ -1,4 +1,4 @@
-"""Walks against their dense definitions, and what they promise."""
+"""Walks between points: their operators against dense definitions, and the properties they document."""
 
 import networkx as nx
 import numpy as np
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.result.walks import EquivalentAdjacency, multistep, series
+from graphsoft.result.walks import EquivalentAdjacency, chebyshev_weights, multistep
 from naive import engine as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import factored_graphs, small, weight_matrices
@@ -20,9 +20,9 @@ def equivalent(W, S):
 
 
 @given(factored_graphs(), st.data())
-def test_the_walk_by_way_of_clusters_is_its_definition(case, data):
+def test_the_walk_through_clusters_equals_its_definition(case, data):
     W, S = case
-    W = graph_of(W).adjacency.toarray()  # extreme weights are scaled at the door
+    W = graph_of(W).adjacency.toarray()  # as_graph scales extreme weights
     dense, walk = naive.equivalent(naive.factor(W, S)), equivalent(W, S)
     scale = dense.max() or 1.0
     np.testing.assert_allclose(walk.toarray(), dense, rtol=1e-9, atol=1e-12 * scale)
@@ -32,22 +32,22 @@ def test_the_walk_by_way_of_clusters_is_its_definition(case, data):
 
 
 @given(weight_matrices(weights=small), st.integers(1, 9))
-def test_a_walk_along_edges_is_its_definition(W, t):
+def test_a_walk_along_edges_equals_its_definition(W, t):
     np.testing.assert_allclose(multistep(graph_of(W), t).toarray(), naive.walk(W, t), rtol=1e-9, atol=1e-12)
 
 
 @given(weight_matrices(weights=small), st.integers(150, 100_000))
 @settings(max_examples=40)
-def test_a_long_walk_takes_fewer_products_and_is_the_same(W, t):
+def test_a_long_walk_takes_fewer_products_and_gives_the_same(W, t):
     walk = multistep(graph_of(W), t)
-    assert len(series(t)) < t
+    assert len(chebyshev_weights(t)) < t
     np.testing.assert_allclose(walk.toarray(), naive.walk(W, t), rtol=1e-7, atol=1e-9)
 
 
 @given(st.integers(1, 5000))
-def test_a_series_is_the_power(t):
+def test_the_chebyshev_series_is_the_power(t):
     x = np.linspace(-1, 1, 41)
-    polynomials = np.polynomial.chebyshev.chebval(x, series(t))
+    polynomials = np.polynomial.chebyshev.chebval(x, chebyshev_weights(t))
     np.testing.assert_allclose(polynomials, x**t, rtol=0, atol=1e-13)
 
 
@@ -62,7 +62,7 @@ def test_walks_keep_the_degrees(case, t):
 
 
 @given(factored_graphs(weights=small), st.integers(1, 6))
-def test_steps_by_way_of_clusters_are_steps_of_their_walk(case, t):
+def test_steps_through_clusters_are_steps_of_their_walk(case, t):
     W, S = case
     dense = naive.equivalent(naive.factor(W, S))
     once = equivalent(W, S).steps(t)
@@ -71,7 +71,7 @@ def test_steps_by_way_of_clusters_are_steps_of_their_walk(case, t):
     np.testing.assert_allclose(twice.toarray(), naive.walk(dense, 2 * t), rtol=1e-7, atol=1e-10)
 
 
-def test_exact_levels_are_walks_of_as_many_steps():
+def test_an_exact_level_l_is_the_walk_of_l_steps():
     rng = np.random.default_rng(3)
     B = rng.random((12, 5)) + 0.05
     W = naive.equivalent(B)
@@ -83,20 +83,20 @@ def test_exact_levels_are_walks_of_as_many_steps():
 
 
 @given(weight_matrices(weights=small), st.integers(1, 8), st.floats(0, 0.5), st.data())
-def test_pruned_rows_stay_below_and_account_for_what_they_drop(W, t, least, data):
+def test_pruned_rows_never_exceed_full_rows_nor_keep_small_entries(W, t, min_share, data):
     walk, dense = multistep(graph_of(W), t), naive.walk(W, t)
     nodes = data.draw(st.lists(st.integers(0, len(W) - 1), max_size=4))
-    rows = walk.sparse_rows(nodes, least)
+    rows = walk.sparse_rows(nodes, min_share)
     assert rows.shape == (len(nodes), len(W))
     assert (rows.toarray() <= dense[nodes] * (1 + 1e-9) + 1e-12).all()
     degrees = W.sum(axis=1)[nodes]
     kept = np.repeat(degrees, np.diff(rows.indptr))
-    assert (rows.data >= least * kept * (1 - 1e-9)).all()
+    assert (rows.data >= min_share * kept * (1 - 1e-9)).all()
     exact = walk.sparse_rows(nodes, 0.0)
     np.testing.assert_allclose(exact.toarray(), dense[nodes], rtol=1e-9, atol=1e-12)
 
 
-def test_pruned_rows_stay_few_where_full_rows_are_not():
+def test_pruned_rows_stay_sparse_where_full_rows_are_dense():
     graph = graphsoft.knn_graph(cloud(2000, d=2))
     rows = multistep(graph, 12).sparse_rows(range(0, 2000, 100), 1e-3)
     assert np.diff(rows.indptr).max() <= 1000
@@ -105,7 +105,7 @@ def test_pruned_rows_stay_few_where_full_rows_are_not():
 
 
 @given(factored_graphs(weights=small), st.integers(1, 12))
-def test_nearest_are_the_largest_of_a_row(case, count):
+def test_nearest_gives_the_largest_entries_of_a_row(case, count):
     W, S = case
     for walk in (equivalent(W, S), multistep(graph_of(W), 2)):
         for node in range(len(W)):
@@ -117,7 +117,7 @@ def test_nearest_are_the_largest_of_a_row(case, count):
             np.testing.assert_array_equal(weights, row[near])
 
 
-def test_levels_have_their_walk():
+def test_every_level_has_its_walk():
     h = graphsoft.hierarchy(graph_of(ring_of_cliques(6, 5)), levels=[6, 2])
     for level in h:
         dense = naive.equivalent(naive.factor(h.graph.adjacency.toarray(), level.memberships.toarray()))
@@ -125,7 +125,7 @@ def test_levels_have_their_walk():
         np.testing.assert_array_equal(level.degrees, h.graph.degrees)
 
 
-def test_walks_are_operators_of_scipy():
+def test_walks_are_linear_operators_of_scipy():
     walk = multistep(nx.karate_club_graph(), 3)
     x = np.random.default_rng(0).random((34, 2))
     np.testing.assert_allclose(walk.T @ x, walk @ x)
@@ -144,7 +144,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     assert found[0] == found[1]
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_are_refused():
     walk = multistep(nx.path_graph(4), 2)
     level = graphsoft.hierarchy(nx.path_graph(4), levels=[2])[0].equivalent_adjacency
     for wrong in (-1, 4, 1.5, None, True):
@@ -154,7 +154,7 @@ def test_what_cannot_be_is_refused():
             level.entry(0, wrong)
     with pytest.raises(InputError, match="count"):
         level.nearest(0, 0)
-    with pytest.raises(InputError, match="least"):
+    with pytest.raises(InputError, match="min_share"):
         walk.sparse_rows([0], 1.0)
     for wrong in (0, -3, 2.5, 10**400):
         with pytest.raises(InputError, match="t: got"):
@@ -174,13 +174,13 @@ def test_what_cannot_be_is_refused():
         wide.steps(2)
 
 
-def test_products_with_no_column_have_none():
+def test_products_with_no_columns_are_empty():
     level = graphsoft.hierarchy(nx.path_graph(4), levels=[2])[0].equivalent_adjacency
     for walk in (level, multistep(nx.path_graph(4), 2)):
         assert (walk @ np.zeros((4, 0))).shape == (4, 0)
 
 
-def test_vectors_of_any_numbers_are_multiplied():
+def test_vectors_of_any_number_type_can_be_multiplied():
     level = graphsoft.hierarchy(nx.path_graph(4), levels=[2])[0].equivalent_adjacency
     for walk in (level, multistep(nx.path_graph(4), 3)):
         whole, x = walk.toarray(), np.array([1, 0, 1, 0])
