@@ -1,4 +1,4 @@
-"""Learning from few labels against dense solutions of the same systems, and what it promises."""
+"""Learning from few labels: against dense solutions of the same systems, and the documented properties."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from graphsoft.errors import InputError
 from graphsoft.graph.graph import as_graph
 from graphsoft.propagation import conjugate_gradients
 from graphsoft.result.hierarchy import Hierarchy, Level
-from naive import engine as naive
-from naive import propagation as slow
+from naive import engine
+from naive import propagation as naive
 from shared.shapes import cloud, graph_of
 from shared.strategies import factored_graphs, plain, weight_matrices
 
@@ -27,7 +27,7 @@ stops = st.floats(0.05, 0.95)
 
 @st.composite
 def labels_of(draw, n):
-    """The classes 0 to k - 1 of some points, each class with one at least; -1 for the others."""
+    """Classes 0 to k - 1 of some points, each with at least one; -1 for the other points."""
     y = draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n))
     y[draw(st.integers(0, n - 1))] = 0
     return np.unique([-1, *y], return_inverse=True)[1][1:] - 1
@@ -59,33 +59,33 @@ def same(found, wanted):
 
 
 @given(labeled_graphs(), stops)
-def test_the_two_slow_copies_agree(case, stop):
+def test_the_two_naive_copies_agree(case, stop):
     W, y = case
-    Y = slow.starts(W, y)
-    np.testing.assert_allclose(slow.visits_step_by_step(W, Y, stop), slow.visits(W, Y, stop), rtol=1e-8)
+    Y = naive.starts(W, y)
+    np.testing.assert_allclose(naive.visits_step_by_step(W, Y, stop), naive.visits(W, Y, stop), rtol=1e-8)
 
 
 @given(labeled_graphs(), stops, st.integers(1, 6))
-def test_on_a_graph_it_is_the_dense_solution(case, stop, steps):
+def test_on_a_graph_it_gives_the_dense_solution(case, stop, steps):
     W, y = case
     found = graphsoft.propagate(graph_of(W), y, stop=stop, steps=steps)
-    same(found, slow.probabilities(W, y, stop, naive.walk(W, steps)))
+    same(found, naive.probabilities(W, y, stop, engine.walk(W, steps)))
 
 
 @given(labeled_levels(), stops, st.integers(1, 6))
-def test_on_a_level_it_is_the_dense_solution_with_its_equivalent_adjacency(case, stop, steps):
+def test_on_a_level_it_gives_the_dense_solution_for_its_equivalent_adjacency(case, stop, steps):
     W, S, y = case
-    dense, h = naive.equivalent(naive.factor(W, S)), with_level(W, S)
+    dense, h = engine.equivalent(engine.factor(W, S)), with_level(W, S)
     found = graphsoft.propagate(h, y, level=0, stop=stop, steps=steps)
-    same(found, slow.probabilities(dense, y, stop, naive.walk(dense, steps)))
-    same(graphsoft.propagate(h, y, stop=stop), slow.probabilities(W, y, stop))
+    same(found, naive.probabilities(dense, y, stop, engine.walk(dense, steps)))
+    same(graphsoft.propagate(h, y, stop=stop), naive.probabilities(W, y, stop))
 
 
 @given(st.integers(0, 100), stops)
-def test_where_a_level_is_exact_both_are_the_same(seed, stop):
+def test_an_exact_level_gives_the_same_as_the_graph(seed, stop):
     rng = np.random.default_rng(seed)
     B = rng.random((15, 4)) ** 3 + 0.01
-    W = naive.equivalent(B)
+    W = engine.equivalent(B)
     h = with_level(W, B / B.sum(axis=1, keepdims=True))
     y = {0: "a", 4: "b", 5: "b", 9: "c"}
     same(graphsoft.propagate(h, y, level=0, stop=stop), graphsoft.propagate(h, y, stop=stop).probabilities)
@@ -124,13 +124,13 @@ def test_the_names_of_classes_do_not_matter(case):
     np.testing.assert_allclose(named.probabilities, found.probabilities[:, ::-1], atol=1e-12)
 
 
-def test_where_no_walk_comes_classes_are_as_frequent_as_among_the_labels():
+def test_unreached_points_get_the_frequencies_of_the_labels():
     graph = nx.disjoint_union_all([nx.complete_graph(4), nx.path_graph(3), nx.empty_graph(2)])
     found = graphsoft.propagate(graph, {0: 7, 1: 7, 2: 3, 7: 7})
     assert found.classes.tolist() == [3, 7]
     np.testing.assert_allclose(found.probabilities[[4, 5, 6, 8]], [[0.25, 0.75]] * 4)
-    assert found.probabilities[7].tolist() == [0, 1]  # labeled, and alone
-    np.testing.assert_allclose(found.probabilities[3], [0.5, 0.5], atol=1e-9)  # classes count alike
+    assert found.probabilities[7].tolist() == [0, 1]  # labeled and isolated
+    np.testing.assert_allclose(found.probabilities[3], [0.5, 0.5], atol=1e-9)  # classes weigh alike
     none = graphsoft.propagate(nx.empty_graph(3), {0: "a"})
     assert none.labels.tolist() == ["a"] * 3
     assert none.iterations == 0
@@ -146,7 +146,7 @@ def test_isolated_points_learn_from_the_clusters_they_share():
     )
 
 
-def test_a_cluster_without_weight_knows_nothing():
+def test_a_cluster_without_weight_tells_nothing_of_classes():
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = 1.0
     found = graphsoft.propagate(with_level(W, np.eye(4)[[0, 0, 2, 3]][:, [0, 2, 3]]), [0, -1, 1, -1], level=0)
@@ -156,7 +156,7 @@ def test_a_cluster_without_weight_knows_nothing():
         np.testing.assert_allclose(again.probabilities[[1, 3]], 0.5)
 
 
-def test_far_from_all_labels_nothing_is_made_up():
+def test_far_from_all_labels_probabilities_are_even():
     n = 4000
     found = graphsoft.propagate(nx.path_graph(n), {0: 0, n - 1: 1})
     P = found.probabilities
@@ -166,14 +166,14 @@ def test_far_from_all_labels_nothing_is_made_up():
     np.testing.assert_allclose(P[n // 2], 0.5, atol=1e-6)
 
 
-def test_one_class_all_labeled_one_point():
+def test_one_class_or_all_points_labeled_or_a_single_point():
     assert graphsoft.propagate(nx.path_graph(4), {2: "only"}).probabilities.tolist() == [[1.0]] * 4
     found = graphsoft.propagate(nx.path_graph(3), [2, 1, 2])
     assert found.probabilities.tolist() == [[0, 1], [1, 0], [0, 1]]
     assert graphsoft.propagate(nx.empty_graph(1), [5]).labels.tolist() == [5]
 
 
-def test_labels_may_come_in_many_forms():
+def test_labels_are_accepted_in_many_forms():
     graph = nx.path_graph(4)
     wanted = graphsoft.propagate(graph, {0: 1, 3: 2}).probabilities
     forms = [
@@ -189,7 +189,7 @@ def test_labels_may_come_in_many_forms():
         ["1", -1, None, "2"],
         {3: 2, 0: 1},
         {np.int64(3): "2", 0: "1"},
-        {0: -1, 3: 2},  # of named points every label counts
+        {0: -1, 3: 2},  # in a mapping, -1 is a label like any other
     ]
     for form in forms:
         np.testing.assert_array_equal(graphsoft.propagate(graph, form).probabilities, wanted)
@@ -198,7 +198,7 @@ def test_labels_may_come_in_many_forms():
     assert graphsoft.propagate(graph, {0: True, 3: False}).classes.tolist() == [False, True]
 
 
-def test_the_walk_of_a_level_knows_the_graph_of_its_clusters():
+def test_the_walk_of_a_level_has_the_graph_of_its_clusters():
     h = graphsoft.hierarchy(cloud(100), levels=[12, 4])
     for level in h:
         np.testing.assert_allclose(
@@ -206,7 +206,7 @@ def test_the_walk_of_a_level_knows_the_graph_of_its_clusters():
         )
 
 
-def test_identical_points_learn_the_same():
+def test_identical_points_get_identical_probabilities():
     X = np.concatenate([cloud(60, d=2)] * 3)
     labels = dict(zip([0, 13, 25, 37, 49], "abcde", strict=True))
     h = graphsoft.hierarchy(X, levels=[20, 5])
@@ -217,19 +217,19 @@ def test_identical_points_learn_the_same():
         np.testing.assert_array_equal(P[0, others], P[1, others])
 
 
-def test_points_of_one_site_are_one_node():
+def test_identical_points_are_solved_as_one_node():
     X = [[0.0], [0.0], [1.0], [2.0], [2.0], [2.0]]
     graph = graphsoft.knn_graph(X, 2)
     member = np.eye(3)[[0, 0, 1, 2, 2, 2]]
     W = member.T @ graph.adjacency.toarray() @ member
-    F = slow.visits(W, np.array([[0.5, 0], [0, 0], [0.5, 1]]), 0.02)  # class 0 has one label at either end
+    F = naive.visits(W, np.array([[0.5, 0], [0, 0], [0.5, 1]]), 0.02)  # class 0 has a label at both ends
     F /= F.sum(axis=1, keepdims=True)
     found = graphsoft.propagate(graph, {0: 0, 3: 1, 4: 0})
     np.testing.assert_allclose(found.probabilities[[1, 2, 5]], F, atol=1e-8)
     assert found.labels[[0, 3, 4]].tolist() == [0, 1, 0]
 
 
-def test_few_labels_go_far_on_digits():
+def test_two_labels_a_class_suffice_on_digits():
     digits = read(Path(__file__).parent.parent / "data" / "digits.csv.gz", labels="label")
     truth, h = np.asarray(digits.labels), graphsoft.hierarchy(digits.data, levels=[100, 20])
     rng = np.random.default_rng(0)
@@ -252,21 +252,21 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
 
 
 def test_progress_rises_to_its_end():
-    told = []
-    graphsoft.propagate(nx.path_graph(50), {0: 1, 49: 2}, progress=lambda *each: told.append(each))
-    assert len(told) > 5
-    assert {(stage, total) for stage, _, total in told} == {("learning from labels", 100)}
-    done = [each[1] for each in told]
+    calls = []
+    graphsoft.propagate(nx.path_graph(50), {0: 1, 49: 2}, progress=lambda *each: calls.append(each))
+    assert len(calls) > 5
+    assert {(stage, total) for stage, _, total in calls} == {("learning from labels", 100)}
+    done = [each[1] for each in calls]
     assert done == sorted(done)
     assert done[-1] == 100
 
 
 @pytest.mark.parametrize("stop", [1e-4, 1e-3, 0.5, 0.999])
-def test_the_residual_is_what_it_says(stop):
+def test_the_residual_is_as_small_as_documented(stop):
     graph = as_graph(nx.path_graph(300))
     found = graphsoft.propagate(graph, {0: 0, 299: 1, 150: 0}, stop=stop)
     assert found.residual <= max(1e-12, 1e-15 / stop)
-    dense = slow.probabilities(graph.adjacency.toarray(), [0, *[-1] * 149, 0, *[-1] * 148, 1], stop)
+    dense = naive.probabilities(graph.adjacency.toarray(), [0, *[-1] * 149, 0, *[-1] * 148, 1], stop)
     near = slice(None) if stop < 0.01 else [1, 2, 149, 151, 298]
     np.testing.assert_allclose(found.probabilities[near], dense[near], atol=1e-4)
 
@@ -284,7 +284,7 @@ def test_conjugate_gradients_solve(seed, n, k):
     np.testing.assert_allclose(M @ x, right, atol=1e-9)
 
 
-def test_bad_arguments_are_refused():
+def test_invalid_arguments_are_refused():
     graph = nx.path_graph(3)
     h = graphsoft.hierarchy(graph, levels=[2])
     unfit = (5, None, "abc", {1, 2, 3}, iter([1, 1, 1]), np.array(1), sp.csr_array((3, 1)), np.ones((3, 1)))

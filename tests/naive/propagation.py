@@ -1,13 +1,13 @@
 """Dense, slow, obvious copies of learning from few labels; imports nothing from the package.
 
-A (n, n) is the symmetric adjacency of a walk; y holds the class of each point, 0 to k - 1, or -1.
+A of shape (n, n) is the symmetric adjacency of a walk. y holds the class of each point, 0 to k - 1, or -1.
 """
 
 import numpy as np
 
 
 def together(A):
-    """Which points are in one connected component."""
+    """Whether two points are in the same connected component."""
     reach = np.eye(len(A)) + A > 0
     for _ in A:
         reach = reach @ reach
@@ -15,7 +15,7 @@ def together(A):
 
 
 def starts(W, y):
-    """In each component of W, the labeled points of one class share one in its column."""
+    """Y: in each component of W, the labeled points of a class have equal entries in its column, of sum 1."""
     Y, near = np.zeros((len(y), max(y) + 1)), together(W)
     for i, c in enumerate(y):
         if c != -1:
@@ -24,7 +24,7 @@ def starts(W, y):
 
 
 def visits(A, Y, stop):
-    """How often walks come to each point, over its degree, as the solution of (D - a A) F = Y."""
+    """How often walks visit each point, divided by its degree: the solution of (D - a A) F = Y."""
     d = A.sum(axis=1)
     F, on = np.zeros_like(Y), d > 0
     F[on] = np.linalg.solve((np.diag(d) - (1 - stop) * A)[np.ix_(on, on)], Y[on])
@@ -32,7 +32,7 @@ def visits(A, Y, stop):
 
 
 def visits_step_by_step(A, Y, stop):
-    """The same, from a walk that is followed until hardly any chance is left that it has not stopped."""
+    """The same, following the walk step by step until it has almost certainly stopped."""
     d = A.sum(axis=1)
     on = d > 0
     step = A[np.ix_(on, on)] / d[on, None]
@@ -48,7 +48,7 @@ def visits_step_by_step(A, Y, stop):
 
 
 def reached(A, y):
-    """Points that walks from labeled points come to."""
+    """Points that walks from labeled points reach."""
     found = np.array([c != -1 for c in y]) & (A.sum(axis=1) > 0)
     for _ in range(len(A)):
         found = found | (A[found] > 0).any(axis=0)
@@ -56,7 +56,7 @@ def reached(A, y):
 
 
 def probabilities(W, y, stop, A=None):
-    """Shares of classes in visits, and their frequencies where no walk comes; labels are kept."""
+    """Shares of the classes in visits, or their frequencies where no walk comes; labels are kept."""
     A = W if A is None else A
     F, come = visits(A, starts(W, y), stop), reached(A, y)
     frequencies = np.array([list(y).count(c) for c in range(max(y) + 1)]) / sum(c != -1 for c in y)
