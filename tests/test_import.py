@@ -20,9 +20,9 @@ PACKAGE = Path(graphsoft.__file__).parent
 MATCH = """if True:
     import numpy as np
     import graphsoft
-    from graphsoft.kernels.contraction import match
-    pairs = match(np.array([1, 0, 0]), np.arange(3), 9, np.arange(3))
-    print(graphsoft.__file__, pairs, sum(match.stats.cache_hits.values()))
+    from graphsoft.kernels.contraction import greedy_matching
+    pairs = greedy_matching(np.array([1, 0, 0]), np.arange(3), 9, np.arange(3))
+    print(graphsoft.__file__, pairs, sum(greedy_matching.stats.cache_hits.values()))
 """
 WHOLE_RUN = """if True:
     import graphsoft

@@ -32,13 +32,13 @@ class Edges:
         self.seen = {"wide": 0, "narrow": 0, "merging": 0}
         for name, kernel in (("wide", "gains"), ("narrow", "sweep")):
             patch.setattr(sweeps, kernel, self.counted(name, getattr(sweeps, kernel)))
-        look = merging.Merging._look
+        look = merging.Merging._find_partners
 
         def counted_look(groups_in_the_making, groups):
-            self.seen["merging"] += int(groups_in_the_making._entries[groups].sum())
+            self.seen["merging"] += int(groups_in_the_making._groups.entries[groups].sum())
             look(groups_in_the_making, groups)
 
-        patch.setattr(merging.Merging, "_look", counted_look)
+        patch.setattr(merging.Merging, "_find_partners", counted_look)
 
     def counted(self, name, kernel):
         def run(indptr, indices, weights, degrees, rows, *rest):

@@ -371,7 +371,7 @@ def measure_engine(W):
     merging = Merging(graph.adjacency, graph.degrees)
     look = partial(Merging, graph.adjacency, graph.degrees)
     rows.append(measured("best partners", needs_of_partners(graph), look, 3))
-    while len(merging.alive) > len(graph) // 2 and merging.round(len(graph)):
+    while len(merging.alive) > len(graph) // 2 and merging.merge_best(len(graph)):
         pass
     group, groups = merging.numbered()
     needs = needs_of_contraction(graph, group, contracted(graph, group, groups))

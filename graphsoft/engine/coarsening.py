@@ -1,8 +1,8 @@
 """Contraction of a graph: nodes merge pair by pair, until as many are left as clusters are wanted.
 
-The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), a small
-share of a matching in each round, so that no region runs ahead of the others. Weights inside a merged node
-stay on the diagonal: the contracted graph is the same random walk, watched through coarser glasses.
+The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), only a
+small part of a matching in each round, so that no region gets ahead of the others. Weights inside a merged
+node stay on the diagonal: a walk on the contracted graph is the walk on the graph, seen from group to group.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.merging import Merging, partners_along
 from graphsoft.engine.ordering import weight_type
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import rows_of, unsigned
-from graphsoft.kernels.contraction import contract, match
+from graphsoft.kernels import Rows, rows_of, unsigned
+from graphsoft.kernels.contraction import Members, contract, greedy_matching
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -31,15 +31,15 @@ __all__ = [
     "tree_order",
 ]
 
-# A round along some of the edges merges this share of the pairs it could.
-SHARE_OF_MATCHING = 0.1
-# A contracted graph is kept each time that so many times fewer nodes are left. Over the benchmark sets, with
-# 7, 10 and 15 neighbors, the mean adjusted Rand index of a polished hierarchy is 0.700 at 2 and 0.704 at 4,
-# that of a flat clustering 0.700 and 0.699; and fewer scales are less work and less memory.
-FEWER = 4
-# Pieces of a contraction: what is found in those under way takes memory beside the result.
-PARTS = 512
-# A component lighter than this share of an average cluster gets no cluster of its own.
+# A round along some of the edges merges this fraction of a greedy matching.
+MATCHING_FRACTION = 0.1
+# A scale has this many times fewer nodes than the one below. Over the benchmark sets 2 gave no better
+# clusters, and more scales take more time and memory.
+SHRINK_FACTOR = 4
+# A contraction is cut into at most about this many pieces. Pieces that are being worked on need memory in
+# addition to the result, so they must be small.
+MAX_PIECES = 512
+# A component lighter than this part of an average cluster gets no cluster of its own.
 STRAY_MASS = 0.1
 
 
@@ -52,7 +52,7 @@ class Scale:
     graph : Graph
         The contracted graph.
     group : ndarray
-        For every node of the scale below the node that holds it here.
+        For every node of the scale below, the node of this scale that it became part of.
     """
 
     graph: Graph
@@ -62,7 +62,7 @@ class Scale:
 def coarsen(
     graph: Graph, count: int, progress: Progress | None = None, dtype: type = np.float64
 ) -> list[Scale]:
-    """Contract `graph` to `count` nodes, keeping a scale each time that a quarter of the nodes is left.
+    """Contract `graph` to `count` nodes, and keep a scale each time that a quarter of the nodes is left.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def coarsen(
     count : int
     progress : callable, optional
     dtype : type
-        Of the weights of the scales: float32 where less memory is worth more than the last digits, and where
-        it holds them all.
+        The type of the scales' weights. With float32 they need less memory; float64 is used all the same if
+        float32 cannot hold the smallest ones.
 
     Returns
     -------
     list of Scale
-        Finest first; empty if the graph has no more than `count` nodes already. Where no edge is left to
-        merge along (more components than `count`), the lightest nodes are grouped.
+        Finest first; empty if the graph already has no more than `count` nodes. If no edge is left to
+        merge along (there are more components than `count`), the lightest nodes are grouped.
 
     Examples
     --------
@@ -92,16 +92,16 @@ def coarsen(
 
 
 def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
-    """Contract each time that a quarter of the nodes is left: merging then goes through shorter lists."""
+    """Contract each time that a quarter of the nodes is left, so that merging goes through shorter lists."""
     current, whole = _with_weights(graph, dtype), len(graph)
     while len(current) > count:
-        goal = max(count, len(current) // FEWER)
+        goal = max(count, len(current) // SHRINK_FACTOR)
         merging = Merging(current.adjacency, current.degrees)
-        while len(merging.alive) > goal and merging.round(len(merging.alive) - count):
+        while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - count):
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - count)
         group, groups = merging.numbered()
-        del merging  # as much as a quarter of the graph
+        del merging  # it takes as much memory as a quarter of the graph
         current = contracted(current, group, groups)
         while groups > goal:  # no edge is left to merge along
             lightest, groups = _group_lightest(current, groups - count)
@@ -112,7 +112,7 @@ def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) ->
 
 
 def tree_order(graph: Graph) -> Array:
-    """Find for every node its place in an order that keeps nodes together which merge early.
+    """Find for every node its place in an order in which nodes that merge early are together.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def tree_order(graph: Graph) -> Array:
 
 
 def _with_weights(graph: Graph, dtype: type) -> Graph:
-    """Take the weights in that type, unless it cannot hold the smallest; the rest is shared."""
+    """Convert the weights to a type, unless it cannot hold the smallest; the other arrays are shared."""
     given = graph.adjacency
     if given.dtype == dtype or (dtype == np.float32 and weight_type(given.data) != dtype):
         return graph
@@ -152,7 +152,7 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     [0, 0, 0, 1, 1, 1]
     """
     group = np.arange(len(graph))
-    for scale in _scales(graph, count, progress, np.float32):  # one at a time: together they take much memory
+    for scale in _scales(graph, count, progress, np.float32):  # one at a time, to save memory
         group = scale.group[group]
     return group
 
@@ -160,8 +160,8 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     """Sum the weights between groups of nodes, ``S^T W S`` with the diagonal kept.
 
-    The columns of the result are in no order, and it is symmetric but for rounding. Sums are made in float64,
-    and kept as the weights of `graph` are.
+    The columns of the result are in no particular order, and it is symmetric up to rounding. Sums are
+    computed in float64 and stored in the type of the weights of `graph`.
 
     Parameters
     ----------
@@ -179,27 +179,26 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
            [1., 0.]])
     """
     adjacency = graph.adjacency
-    members = np.argsort(group, kind="stable").astype(adjacency.indices.dtype)
-    member_ptr = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(group, minlength=groups), out=member_ptr[1:])
-    group = unsigned(group.astype(adjacency.indices.dtype))
-    entries = np.zeros(len(members) + 1, dtype=np.int64)
-    np.cumsum(np.diff(adjacency.indptr)[members], out=entries[1:])
-    loads = entries[member_ptr]  # stored entries below each group
-    del entries  # as long as the nodes are many
+    nodes = np.argsort(group, kind="stable").astype(adjacency.indices.dtype)
+    ptr = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(group, minlength=groups), out=ptr[1:])
+    members = Members(ptr, nodes, unsigned(group.astype(adjacency.indices.dtype)))
+    entries = np.zeros(len(nodes) + 1, dtype=np.int64)
+    np.cumsum(np.diff(adjacency.indptr)[nodes], out=entries[1:])
+    loads = entries[members.ptr]  # where the entries of each group's nodes begin
+    del entries  # a number for every node
     counts = np.empty(groups, dtype=np.int64)
 
     def piece(start: int, stop: int) -> tuple[Array, Array]:
-        longest, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
+        max_entries, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
         indices, weights = np.empty(room, adjacency.indices.dtype), np.empty(room, adjacency.dtype)
-        filled = contract(
-            *rows_of(adjacency), member_ptr, members, group, longest, start, stop, counts, indices, weights
-        )
+        out = Rows(counts, indices, weights)
+        filled = contract(rows_of(adjacency), members, max_entries, start, stop, out)
         return indices[:filled], weights[:filled]
 
-    # memory that is not written to is not taken, and what is too much goes back
+    # the system gives out memory only when it is written to, and what stays empty is given back below
     indices, weights, filled = np.empty_like(adjacency.indices), np.empty_like(adjacency.data), 0
-    load = min(LOAD, max(LOAD // 16, adjacency.nnz // PARTS))
+    load = min(LOAD, max(LOAD // 16, adjacency.nnz // MAX_PIECES))
     for some, values in map_pieces(piece, pieces_by_load(loads, load)):
         indices[filled : filled + len(some)], weights[filled : filled + len(some)] = some, values
         filled += len(some)
@@ -210,15 +209,15 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
 
 
-def merge_round(graph: Graph, max_merges: int, allowed: sp.csr_array) -> tuple[Array, int]:
+def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array) -> tuple[Array, int]:
     """Merge at most `max_merges` pairs along some edges: each node's new number, and how many there are.
 
     Parameters
     ----------
     graph : Graph
     max_merges : int
-    allowed : csr_array of shape (n, n)
-        The edges of the graph along which nodes may merge; where it holds none, nothing merges.
+    edges : csr_array of shape (n, n)
+        The edges of the graph along which nodes may merge; if it has none, nothing merges.
 
     Examples
     --------
@@ -228,16 +227,16 @@ def merge_round(graph: Graph, max_merges: int, allowed: sp.csr_array) -> tuple[A
     >>> merge_round(path, 1, path.adjacency)
     (array([0, 0, 1], dtype=int32), 2)
     """
-    partners, scores = partners_along(allowed, graph.degrees)
-    leaders = np.arange(len(graph), dtype=partners.dtype)
-    order = np.argsort(-scores, kind="stable").astype(partners.dtype)
-    possible = match(partners, order, len(graph), leaders.copy())
-    match(partners, order, min(max_merges, int(np.ceil(SHARE_OF_MATCHING * possible))), leaders)
+    best, scores = partners_along(edges, graph.degrees)
+    leaders = np.arange(len(graph), dtype=best.dtype)
+    order = np.argsort(-scores, kind="stable").astype(best.dtype)
+    possible = greedy_matching(best, order, len(graph), leaders.copy())
+    greedy_matching(best, order, min(max_merges, int(np.ceil(MATCHING_FRACTION * possible))), leaders)
     return _numbered(leaders)
 
 
 def _group_lightest(graph: Graph, max_merges: int) -> tuple[Array, int]:
-    """Pair the lightest nodes with the next lightest: all that can be done where no edge is left."""
+    """Pair the lightest nodes with the next lightest, which is all that can be done without edges."""
     order = np.argsort(graph.degrees, kind="stable")[: 2 * min(max_merges, len(graph) // 2)]
     leaders = np.arange(len(graph))
     leaders[np.maximum(order[::2], order[1::2])] = np.minimum(order[::2], order[1::2])
@@ -250,12 +249,12 @@ def _numbered(leaders: Array) -> tuple[Array, int]:
 
 
 def strays(graph: Graph, count: int) -> Array:
-    """Find the nodes in components too light for a cluster of their own, when `count` are wanted.
+    """Find the nodes in components too light for a cluster of their own, if `count` clusters are wanted.
 
     Returns
     -------
     ndarray of bool, shape (n,)
-        All False where too few other nodes would be left.
+        All False if too few other nodes would be left.
 
     Examples
     --------

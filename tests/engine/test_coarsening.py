@@ -30,7 +30,7 @@ def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count, dtype):
         group = through(scales[: number + 1], n)
         assert sorted(set(scale.group.tolist())) == list(range(len(scale.graph)))
         assert len(scale.group) == below
-        assert coarsening.FEWER * len(scale.graph) <= below or scale is scales[-1]
+        assert coarsening.SHRINK_FACTOR * len(scale.graph) <= below or scale is scales[-1]
         below = len(scale.graph)
         expected = naive.contract(W, group, below)
         dtype = max(dtype, weight_type(graph.adjacency.data), key=lambda kind: np.dtype(kind).itemsize)

@@ -25,16 +25,16 @@ def test_partners_are_the_best_of_the_contracted_graph(graph, max_size):
         between = contracted(W, state.leaders)
         masses = between.sum(axis=1)
         for group in state.alive:
-            partner = state._partners[group]
+            partner = state._partners.best[group]
             scores = between[group] * naive.inverse(masses) * naive.inverse(masses)[group]
             scores[group] = 0.0
             if partner < 0:
                 assert scores.max() == 0
             else:
                 np.testing.assert_allclose(scores[partner], scores.max(), rtol=1e-12)
-                np.testing.assert_allclose(state._scores[group], scores.max(), rtol=1e-12)
-        before, wants = state.leaders.copy(), state._partners.copy()
-        merged = state.round(max_size)
+                np.testing.assert_allclose(state._partners.scores[group], scores.max(), rtol=1e-12)
+        before, wants = state.leaders.copy(), state._partners.best.copy()
+        merged = state.merge_best(max_size)
         if not merged:
             assert not between[~np.eye(len(W), dtype=bool)].any()
             break
@@ -50,14 +50,14 @@ def test_partners_are_the_best_of_the_contracted_graph(graph, max_size):
 def test_groups_are_whole_and_numbered(graph, rounds):
     state = Merging(graph.adjacency, graph.degrees)
     for _ in range(rounds):
-        state.round(len(graph))
+        state.merge_best(len(graph))
     number, groups = state.numbered()
     assert groups == len(state.alive) == len(set(number.tolist()))
     for group in state.alive:
         members = np.flatnonzero(state.leaders == group)
         assert members.min() == group
         assert len(set(number[members].tolist())) == 1
-        np.testing.assert_allclose(state._degrees[group], graph.degrees[members].sum(), rtol=1e-12)
+        np.testing.assert_allclose(state._groups.degrees[group], graph.degrees[members].sum(), rtol=1e-12)
 
 
 def test_the_best_merge_first():
@@ -65,7 +65,7 @@ def test_the_best_merge_first():
     for i, j, weight in [(0, 1, 9), (2, 3, 5), (4, 5, 1), (1, 2, 1), (3, 4, 1)]:
         W[i, j] = W[j, i] = weight
     state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
-    assert state.round(1) == 1
+    assert state.merge_best(1) == 1
     d = W.sum(axis=1)
     best = max((W[i, j] / d[i] / d[j], i, j) for i in range(6) for j in range(i) if W[i, j])
     assert state.leaders[best[1]] == best[2]
@@ -74,23 +74,23 @@ def test_the_best_merge_first():
 def test_few_rows_are_looked_at_again(monkeypatch):
     graph = graphsoft.knn_graph(cloud(2000, d=2))
     looked = []
-    look = Merging._look
+    look = Merging._find_partners
     monkeypatch.setattr(
-        Merging, "_look", lambda self, groups: (looked.append(len(groups)), look(self, groups))[1]
+        Merging, "_find_partners", lambda self, groups: (looked.append(len(groups)), look(self, groups))[1]
     )
     state = Merging(graph.adjacency, graph.degrees)
     alive = []
     while len(state.alive) > 1000:
         alive.append(len(state.alive))
-        state.round(2000)
+        state.merge_best(2000)
     assert sum(looked[1:]) < 0.35 * sum(alive)
 
 
 def test_partners_in_a_circle_merge_all_the_same():
     W = np.ones((3, 3)) - np.eye(3)
     state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
-    state._partners[:] = [1, 2, 0]  # as rounding may leave them where all scores are equal
-    assert state.round(3) == 1
+    state._partners.best[:] = [1, 2, 0]  # as rounding may leave them where all scores are equal
+    assert state.merge_best(3) == 1
     assert len(state.alive) == 2
 
 
@@ -99,4 +99,4 @@ def test_few_mutual_pairs_merge_where_no_siblings_are():
     W = np.diag(4.0 ** np.arange(300), 1)
     W = (W + W.T) / 4.0**150
     state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
-    assert state.round(300) == 1
+    assert state.merge_best(300) == 1

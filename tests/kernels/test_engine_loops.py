@@ -14,7 +14,8 @@ import graphsoft
 from graphsoft.engine import cluster_graph, coarsening, merging, ordering, sweeps
 from graphsoft.graph import adjacency
 from graphsoft.graph import graph as graph_module
-from graphsoft.kernels import contraction, factorize, groups, kernel, products, rows_of
+from graphsoft.kernels import Rows, contraction, factorize, groups, kernel, products, rows_of
+from graphsoft.kernels.contraction import Groups, Members, Partners
 from naive import engine as naive
 from shared.strategies import factored_graphs, memberships, weight_matrices
 
@@ -230,21 +231,21 @@ def test_lift_to_groups(example, count):
 @given(weight_matrices(), cuts)
 def test_best_partners(W, cut):
     d = W.sum(axis=1)
-    partners, scores = np.full(len(W), -7), np.full(len(W), np.nan)
+    found = Partners(np.full(len(W), -7), np.full(len(W), np.nan))
     for start, stop in pieces(len(W), cut):
-        contraction.best_partners(*sparse(W), d, start, stop, partners, scores)
+        contraction.best_partners(sparse(W), d, start, stop, found)
     expected = [naive.best_partner(W, d, i) for i in range(len(W))]
-    assert list(zip(partners.tolist(), scores.tolist(), strict=True)) == expected
+    assert list(zip(found.best.tolist(), found.scores.tolist(), strict=True)) == expected
 
 
 @given(weight_matrices(), st.integers(0, 8), st.randoms(use_true_random=False))
-def test_match(W, most, random):
+def test_greedy_matching(W, most, random):
     n, d = len(W), W.sum(axis=1)
     partners = np.array([naive.best_partner(W, d, i)[0] for i in range(n)])
     order = list(range(n))
     random.shuffle(order)
     leaders = np.arange(n)
-    pairs = contraction.match(partners, np.array(order), most, leaders)
+    pairs = contraction.greedy_matching(partners, np.array(order), most, leaders)
     expected = naive.matching(partners.tolist(), order, most)
     assert pairs == len(expected)
     assert {(leader, i) for i, leader in enumerate(leaders.tolist()) if leader != i} == set(expected)
@@ -257,45 +258,45 @@ def test_pairs(W, random):
     found = [naive.best_partner(W, d, i) for i in range(n)]
     partners, scores = np.array([i for i, _ in found]), np.array([score for _, score in found])
     low, high, theirs = np.full(n, -7), np.full(n, -7), np.full(n, np.nan)
-    pairs = contraction.mutual(np.arange(n), partners, scores, low, theirs)
+    pairs = contraction.mutual_pairs(np.arange(n), Partners(partners, scores), low, theirs)
     assert list(zip(low[:pairs], partners[low[:pairs]], strict=True)) == naive.mutual(partners)
     assert theirs[:pairs].tolist() == scores[low[:pairs]].tolist()
     order = list(range(n))
     random.shuffle(order)
-    pairs = contraction.siblings(np.array(order), partners, low, high)
-    expected = naive.siblings(partners.tolist(), order)
+    pairs = contraction.pairs_by_partner(np.array(order), partners, low, high)
+    expected = naive.pairs_by_partner(partners.tolist(), order)
     assert list(zip(low[:pairs], high[:pairs], strict=True)) == expected
 
 
 @given(st.data())
-def test_affected(data):
+def test_remaining_groups(data):
     n = data.draw(st.integers(1, 9))
     some = st.lists(st.integers(0, n - 1), unique=True).map(sorted)
     alive, gone, changed = (data.draw(some) for _ in range(3))
     partners = np.array(data.draw(st.lists(st.integers(-1, n - 1), min_size=n, max_size=n)))
     leaders = np.array([n if i in gone else i for i in range(n)])
     marks, left, looked = np.isin(np.arange(n), changed), np.full(n, -7), np.full(n, -7)
-    kept, found = contraction.affected(np.array(alive, int), leaders, partners, marks, left, looked)
+    kept, found = contraction.remaining_groups(np.array(alive, int), leaders, partners, marks, left, looked)
     still = [i for i in alive if i not in gone]
     assert left[:kept].tolist() == still
     assert looked[:found].tolist() == [i for i in still if i in changed or partners[i] in changed]
 
 
-def test_a_partner_of_the_first_group_is_affected():
+def test_the_partner_of_the_first_group_is_looked_for_again():
     alive, partners, changed = np.array([0, 1]), np.array([1, 0]), np.array([True, False])
     left, looked = np.full(2, -7), np.full(2, -7)
-    assert contraction.affected(alive, np.arange(2), partners, changed, left, looked) == (2, 2)
+    assert contraction.remaining_groups(alive, np.arange(2), partners, changed, left, looked) == (2, 2)
 
 
 def best_of(A, d, groups):
     n = A.shape[0]
-    alone, longest = np.full(n, -1), int(np.diff(A.indptr).max())
-    partners, scores = np.full(n, -7), np.full(n, np.nan)
+    entries, found = np.diff(A.indptr).astype(int), Partners(np.full(n, -7), np.full(n, np.nan))
+    each = Groups(np.arange(n), np.full(n, -1), np.arange(n), d, entries)
     with np.errstate(over="ignore"):
         contraction.best_of_groups(
-            *rows_of(A), np.arange(n), alone, d, longest, np.array(groups), 0, len(groups), partners, scores
+            rows_of(A), each, np.array(groups), int(entries.max()), 0, len(groups), found
         )
-    return partners, scores
+    return found
 
 
 def test_neighbors_that_meet_in_the_table_are_all_looked_at():
@@ -326,20 +327,17 @@ def test_contract(W, data, cut):
     groups = data.draw(st.integers(1, n))
     others = data.draw(st.lists(st.integers(0, groups - 1), min_size=n - groups, max_size=n - groups))
     group = np.array(data.draw(st.permutations([*range(groups), *others])))
-    members = np.argsort(group, kind="stable")
     member_ptr = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
+    members = Members(member_ptr, np.argsort(group, kind="stable"), group)
 
     def run(cut):
         parts = []
         for start, stop in pieces(groups, cut):
-            counts, indices = np.full(groups, -7), np.full(n * n, -7)
-            weights = np.full(n * n, np.nan)
-            filled = contraction.contract(
-                *sparse(W), member_ptr, members, group, n * n, start, stop, counts, indices, weights
-            )
-            ptr = np.append(0, np.cumsum(counts[start:stop]))
+            out = Rows(np.full(groups, -7), np.full(n * n, -7), np.full(n * n, np.nan))
+            filled = contraction.contract(sparse(W), members, n * n, start, stop, out)
+            ptr = np.append(0, np.cumsum(out.ptr[start:stop]))
             assert filled == ptr[-1]
-            parts.append((ptr, indices[:filled], weights[:filled]))
+            parts.append((ptr, out.columns[:filled], out.values[:filled]))
         return rows(parts, groups)
 
     found, whole = run(cut), run([])
@@ -472,12 +470,11 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
     narrow = graphsoft.hierarchy(graph, [12, 4])
 
     def wide(matrix):
-        return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+        return Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
 
     for module in (adjacency, coarsening, graph_module, merging, ordering, sweeps, cluster_graph):
         monkeypatch.setattr(module, "rows_of", wide)
     monkeypatch.setattr(coarsening, "unsigned", lambda indices: indices.astype(np.int64))
-    monkeypatch.setattr(merging, "unsigned", lambda indices: indices.astype(np.int64))
     again = graphsoft.hierarchy(sp.csr_array(graph.adjacency), [12, 4])
     for one, other in zip(narrow, again, strict=True):
         assert one.memberships.indices.tolist() == other.memberships.indices.tolist()

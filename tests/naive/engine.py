@@ -120,7 +120,7 @@ def mutual(partners):
     return [(i, j) for i, j in enumerate(partners) if j > i and partners[j] == i]
 
 
-def siblings(partners, order):
+def pairs_by_partner(partners, order):
     """Pairs of nodes that want the same partner, each two that follow one another in the given order."""
     pairs, waiting = [], {}
     for i in order:
