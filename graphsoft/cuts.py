@@ -99,25 +99,16 @@ def cut_value(graph: Graph, memberships: sp.csr_array) -> float:
 
 def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]:
     """Compute for every cluster what it cuts off, and what it weighs."""
-    adjacency, count = graph.adjacency, memberships.shape[1]
-    ptr, clusters, shares = memberships.indptr, memberships.indices, memberships.data
-    parts = np.empty(len(shares))
+    count, clusters = memberships.shape[1], memberships.indices
+    edges, shares = rows_of(graph.adjacency), rows_of(memberships)
+    parts = np.empty(memberships.nnz)
 
     def piece(start: int, stop: int) -> None:
-        cut_off(
-            *rows_of(adjacency),
-            ptr,
-            clusters,
-            shares,
-            count,
-            start,
-            stop,
-            parts,
-        )
+        cut_off(edges, shares, count, start, stop, parts)
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+    for _ in map_pieces(piece, pieces_by_load(graph.adjacency.indptr, LOAD)):
         pass
-    weights = np.repeat(graph.degrees, np.diff(ptr)) * shares
+    weights = np.repeat(graph.degrees, np.diff(memberships.indptr)) * memberships.data
     return np.bincount(clusters, parts, minlength=count), np.bincount(clusters, weights, minlength=count)
 
 

@@ -1,42 +1,49 @@
-"""Loops over cuts: what clusters cut off, moves that lower it, and the search for the least."""
+"""Loops over cuts: what clusters cut off, moves that lower it, and the search for the lowest."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
 
-__all__ = ["cut_off", "least_cut", "move_nodes"]
+__all__ = ["Clusters", "cut_off", "least_cut", "move_nodes", "ratio"]
+
+
+class Clusters(NamedTuple):
+    """The cluster of each node; and of each cluster its mass, what it cuts off, and its node count."""
+
+    labels: Array
+    mass: Array
+    cut: Array
+    members: Array
 
 
 @kernel
-def cut_off(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    ptr: Array,
-    clusters: Array,
-    shares: Array,
-    count: int,
-    start: int,
-    stop: int,
-    result: Array,
-) -> None:
+def ratio(amount: float, mass: float) -> float:
+    """Divide by the mass of a cluster; isolated nodes make clusters without mass, which count as 0."""
+    return amount / mass if mass > 0.0 else 0.0
+
+
+@kernel
+def cut_off(edges: Rows, memberships: Rows, count: int, start: int, stop: int, result: Array) -> None:
     """Write for each share ``p_ir`` of the nodes `start:stop` what it cuts: ``p_ir sum_j w_ij (1 - p_jr)``.
 
     Sums of what is cut, not differences of sums, so that a light cut is as exact as a heavy one.
     """
+    ptr, clusters, shares = memberships.ptr, memberships.columns, memberships.values
     seen = np.zeros(count)
     for i in range(start, stop):
         for at in range(ptr[i], ptr[i + 1]):
             result[at] = 0.0
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
+        for edge in range(edges.ptr[i], edges.ptr[i + 1]):
+            j = edges.columns[edge]
             for at in range(ptr[j], ptr[j + 1]):
                 seen[clusters[at]] = shares[at]
             for at in range(ptr[i], ptr[i + 1]):
-                result[at] += weights[edge] * max(1.0 - seen[clusters[at]], 0.0)
+                result[at] += edges.values[edge] * max(1.0 - seen[clusters[at]], 0.0)
             for at in range(ptr[j], ptr[j + 1]):
                 seen[clusters[at]] = 0.0
         for at in range(ptr[i], ptr[i + 1]):
@@ -44,54 +51,54 @@ def cut_off(
 
 
 @kernel
-def move_nodes(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    degrees: Array,
-    start: int,
-    stop: int,
-    min_fall: float,
-    labels: Array,
-    mass: Array,
-    cut: Array,
-    members: Array,
-) -> int:
-    """Move each node of `start:stop` in turn to where the normalized cut is least; returns how many moved.
+def _link(edges: Rows, labels: Array, i: int, links: Array, near: Array) -> tuple[int, float]:
+    """Add up the weights of node `i` to each cluster, in `links`, without its loop.
 
-    A move must lower it by more than `min_fall`; a cluster's last node stays. Updates `labels`, and of
-    every cluster what it weighs, what it cuts off, and how many nodes it has.
+    Lists those clusters in `near`; returns how many they are, and the sum of the weights.
     """
+    found, outside = 0, 0.0
+    for edge in range(edges.ptr[i], edges.ptr[i + 1]):
+        j = edges.columns[edge]
+        if j != i:
+            r = labels[j]
+            if links[r] == 0.0:
+                near[found] = r
+                found += 1
+            links[r] += edges.values[edge]
+            outside += edges.values[edge]
+    return found, outside
+
+
+@kernel
+def move_nodes(
+    edges: Rows, degrees: Array, clusters: Clusters, start: int, stop: int, min_fall: float
+) -> int:
+    """Move each node of `start:stop` in turn to where the normalized cut is lowest; returns how many moved.
+
+    A move must lower it by more than `min_fall`, and a cluster's last node stays. The clusters are kept up to
+    date.
+    """
+    labels, mass, cut, members = clusters.labels, clusters.mass, clusters.cut, clusters.members
     count, moved = mass.shape[0], 0
     links = np.zeros(count)
     near = np.empty(count, dtype=np.int64)
     for i in range(start, stop):
-        own, found, outside = labels[i], 0, 0.0
+        own = labels[i]
         if members[own] == 1 or degrees[i] <= 0.0:
             continue
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
-            if j != i:
-                r = labels[j]
-                if links[r] == 0.0:
-                    near[found] = r
-                    found += 1
-                links[r] += weights[edge]
-                outside += weights[edge]
-        # what own is without the node
+        found, outside = _link(edges, labels, i, links, near)
+        # its own cluster without the node
         mass_left = max(mass[own] - degrees[i], 0.0)
         cut_left = max(cut[own] - (outside - links[own]) + links[own], 0.0)
-        before = cut[own] / mass[own] if mass[own] > 0.0 else 0.0
-        lost = (cut_left / mass_left if mass_left > 0.0 else 0.0) - before
-        best, least = own, -min_fall
+        lost = ratio(cut_left, mass_left) - ratio(cut[own], mass[own])
+        best, lowest = own, -min_fall
         for at in range(found):
             r = near[at]
             if r != own:
                 cut_with = max(cut[r] + (outside - links[r]) - links[r], 0.0)
-                without = cut[r] / mass[r] if mass[r] > 0.0 else 0.0
-                change = lost + cut_with / (mass[r] + degrees[i]) - without
-                if change < least or (change == least and r < best):
-                    best, least = r, change
+                change = lost + cut_with / (mass[r] + degrees[i]) - ratio(cut[r], mass[r])
+                if change < lowest or (change == lowest and r < best):
+                    best, lowest = r, change
         if best != own:
             mass[own], cut[own] = mass_left, cut_left
             cut[best] = max(cut[best] + (outside - links[best]) - links[best], 0.0)
@@ -107,11 +114,11 @@ def move_nodes(
 
 @kernel
 def _place(
-    weights: Array, degrees: Array, choice: Array, i: int, mass: Array, cut: Array, heaviest: float
+    weights: Array, degrees: Array, choice: Array, i: int, mass: Array, cut: Array, rest: float
 ) -> float:
-    """Add node `i` to its part: writes what the parts weigh and cut with it; returns a bound for their cut.
+    """Add node `i` to its part: writes the mass and the cut of the parts; returns a lower bound for the cut.
 
-    `heaviest` is what the nodes after it weigh, all of which a part may still get.
+    `rest` is the mass of the nodes after it, all of which a part may still get.
     """
     part, bound = choice[i], 0.0
     for r in range(mass.shape[1]):
@@ -123,26 +130,27 @@ def _place(
             cut[i + 1, choice[j]] += weights[i, j]
     for r in range(mass.shape[1]):
         if cut[i + 1, r] > 0.0:
-            bound += cut[i + 1, r] / (mass[i + 1, r] + heaviest)
+            bound += cut[i + 1, r] / (mass[i + 1, r] + rest)
     return bound
 
 
 @kernel
 def least_cut(weights: Array, degrees: Array, parts: int, labels: Array) -> float:
-    """Find the partition into `parts` of least normalized cut, by looking at all that could be it.
+    """Find the partition into `parts` with the lowest normalized cut, by branch and bound.
 
     Nodes are placed one after the other, each in a part that has nodes or in the next empty one, so that
-    every partition comes once. What the nodes so far cut, over the most that the parts can still come to
-    weigh, is a lower bound by which whole branches are left out. Writes `labels`, and returns the cut.
+    every partition comes once. The cut of the nodes placed so far, over the largest mass that the parts can
+    still reach, is a lower bound: branches above the best cut so far are left out. Writes `labels`, and
+    returns the cut.
     """
     count = degrees.shape[0]
     mass, cut = np.zeros((count + 1, parts)), np.zeros((count + 1, parts))
-    used = np.zeros(count + 1, dtype=np.int64)  # parts that the nodes before have
+    used = np.zeros(count + 1, dtype=np.int64)  # parts that the nodes before it are in
     choice = np.full(count, -1, dtype=np.int64)
-    rest = np.zeros(count + 1)  # what the nodes from here on weigh
+    rest = np.zeros(count + 1)  # the mass of this node and of all after it
     for i in range(count - 1, -1, -1):
         rest[i] = rest[i + 1] + degrees[i]
-    least, i = np.inf, 0
+    lowest, i = np.inf, 0
     while i >= 0:
         choice[i] += 1
         if choice[i] > used[i] or choice[i] == parts:
@@ -153,10 +161,10 @@ def least_cut(weights: Array, degrees: Array, parts: int, labels: Array) -> floa
         if parts - used[i + 1] > count - i - 1:
             continue  # too few nodes are left to fill every part
         value = _place(weights, degrees, choice, i, mass, cut, rest[i + 1])
-        if value < least and i + 1 < count:
+        if value < lowest and i + 1 < count:
             i += 1
-        elif value < least:
-            least = value
+        elif value < lowest:
+            lowest = value
             for j in range(count):
                 labels[j] = choice[j]
-    return least
+    return lowest

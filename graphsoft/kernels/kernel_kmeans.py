@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
+from graphsoft.kernels.cuts import ratio
 
-__all__ = ["cluster_sums", "regroup"]
+__all__ = ["Clusters", "cluster_sums", "regroup"]
 
 # A node with all but this share of its cluster's mass stays: what would be left is lost in rounding.
 MIN_LEFT = 1e-6
@@ -15,74 +18,64 @@ MIN_LEFT = 1e-6
 MIN_GAIN = 1e-9
 
 
+class Clusters(NamedTuple):
+    """The cluster of each node; and of each cluster its mass, the weight inside it, and its node count."""
+
+    labels: Array
+    mass: Array
+    inside: Array
+    members: Array
+
+
 @kernel
-def cluster_sums(
-    indptr: Array, indices: Array, data: Array, labels: Array, start: int, stop: int, within: Array
-) -> None:
+def cluster_sums(edges: Rows, labels: Array, start: int, stop: int, within: Array) -> None:
     """Sum for the rows ``start:stop`` the weights that stay in the node's cluster."""
     for i in range(start, stop):
         within[i] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            if labels[indices[at]] == labels[i]:
-                within[i] += data[at]
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            if labels[edges.columns[at]] == labels[i]:
+                within[i] += edges.values[at]
 
 
 @kernel
-def _density(inside: float, size: float) -> float:
-    """Divide; isolated nodes make clusters without mass."""
-    return inside / size if size > 0.0 else 0.0
+def regroup(edges: Rows, degrees: Array, clusters: Clusters, start: int, stop: int) -> int:
+    """Move the nodes ``start:stop`` where ``sum_q inside_q / mass_q`` rises most; returns how many moved.
 
-
-@kernel
-def regroup(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    mass: Array,
-    start: int,
-    stop: int,
-    labels: Array,
-    size: Array,
-    inside: Array,
-    members: Array,
-) -> int:
-    """Move the nodes ``start:stop`` where ``sum_q inside_q / size_q`` rises most; returns how many moved.
-
-    `size` is the mass of each cluster, `inside` the weight within it, `members` how many nodes it has; all
-    three are kept up to date, and no cluster loses its last node.
+    The clusters are kept up to date, and none loses its last node.
     """
-    count = size.shape[0]
+    labels, mass, inside, members = clusters.labels, clusters.mass, clusters.inside, clusters.members
+    count = mass.shape[0]
     towards = np.zeros(count)
     moves = 0
     for i in range(start, stop):
         home = labels[i]
-        left = size[home] - mass[i]
-        if members[home] == 1 or left < MIN_LEFT * size[home]:
+        left = mass[home] - degrees[i]
+        if members[home] == 1 or left < MIN_LEFT * mass[home]:
             continue
         loop = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            if indices[at] == i:
-                loop = data[at]
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            if edges.columns[at] == i:
+                loop = edges.values[at]
             else:
-                towards[labels[indices[at]]] += data[at]
-        stays = _density(inside[home], size[home])
-        leaves = _density(inside[home] - 2.0 * towards[home] - loop, left)
-        best, most = home, MIN_GAIN
+                towards[labels[edges.columns[at]]] += edges.values[at]
+        stays = ratio(inside[home], mass[home])
+        leaves = ratio(inside[home] - 2.0 * towards[home] - loop, left)
+        best, highest = home, MIN_GAIN
         for q in range(count):
-            joins = _density(inside[q] + 2.0 * towards[q] + loop, size[q] + mass[i])
-            joins -= _density(inside[q], size[q])
-            if q != home and leaves - stays + joins > most:
-                best, most = q, leaves - stays + joins
+            joins = ratio(inside[q] + 2.0 * towards[q] + loop, mass[q] + degrees[i])
+            joins -= ratio(inside[q], mass[q])
+            if q != home and leaves - stays + joins > highest:
+                best, highest = q, leaves - stays + joins
         if best != home:
             inside[home] -= 2.0 * towards[home] + loop
             inside[best] += 2.0 * towards[best] + loop
-            size[home] = left
-            size[best] += mass[i]
+            mass[home] = left
+            mass[best] += degrees[i]
             members[home] -= 1
             members[best] += 1
             labels[i] = best
             moves += 1
-        for at in range(indptr[i], indptr[i + 1]):
-            towards[labels[indices[at]]] = 0.0
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            towards[labels[edges.columns[at]]] = 0.0
         towards[home] = 0.0
     return moves

@@ -9,41 +9,42 @@ with the natural logarithm for beta = 1. In this form all is stable near 1.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
 
-__all__ = ["stored_pairs", "zero_pairs"]
+__all__ = ["Pulls", "stored_pairs", "zero_pairs"]
+
+
+class Pulls(NamedTuple):
+    """What is written of each row of the factor: what raises and what lowers its entries, its divergence."""
+
+    pull: Array
+    push: Array
+    divergence: Array
 
 
 @kernel
 def stored_pairs(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    factor: Array,
-    beta: float,
-    floor: float,
-    start: int,
-    stop: int,
-    pull: Array,
-    push: Array,
-    divergence: Array,
+    edges: Rows, factor: Array, beta: float, floor: float, start: int, stop: int, result: Pulls
 ) -> None:
-    """Write what the stored pairs of the rows `start:stop` say of the factor.
+    """Write how the stored pairs of the rows `start:stop` pull at the factor.
 
     ``pull_ip = sum_j w_ij m_ij^(beta-2) g_jp``, ``push_ip = sum_j m_ij^(beta-1) g_jp``, and the divergence of
     each row. The model of a stored pair is `floor` times its weight more than the factor gives it.
     """
+    pull, push = result.pull, result.push
     count = factor.shape[1]
     for i in range(start, stop):
         total = 0.0
         for p in range(count):
             pull[i, p] = 0.0
             push[i, p] = 0.0
-        for edge in range(indptr[i], indptr[i + 1]):
-            weight, j = weights[edge], indices[edge]
+        for edge in range(edges.ptr[i], edges.ptr[i + 1]):
+            weight, j = edges.values[edge], edges.columns[edge]
             model = floor * weight
             for p in range(count):
                 model += factor[i, p] * factor[j, p]
@@ -57,16 +58,16 @@ def stored_pairs(
             for p in range(count):
                 pull[i, p] += ratio * power * factor[j, p]
                 push[i, p] += power * factor[j, p]
-        divergence[i] = total
+        result.divergence[i] = total
 
 
 @kernel
 def zero_pairs(
     pooled: Array, pairs: Array, beta: float, start: int, stop: int, push: Array, divergence: Array
 ) -> None:
-    """Write what pairs of weight zero say of the pooled rows `start:stop` of the factor.
+    """Write how pairs of weight zero push at the pooled rows `start:stop` of the factor.
 
-    `pairs` counts them for every two pools, (q, q). ``push_ap = sum_b pairs_ab m_ab^(beta-1) g_bp``, and the
+    `pairs` (q, q) counts them for every two pools. ``push_ap = sum_b pairs_ab m_ab^(beta-1) g_bp``, and the
     divergence of each row is ``sum_b pairs_ab m_ab^beta / beta``.
     """
     count = pooled.shape[1]
@@ -79,7 +80,7 @@ def zero_pairs(
             for p in range(count):
                 model += pooled[a, p] * pooled[b, p]
             if model <= 0.0 or pairs[a, b] == 0.0:
-                continue  # where nothing is shared nothing pushes
+                continue  # pools without a common cluster have nothing to push
             power = pairs[a, b]
             if beta != 1.0:
                 power *= np.exp((beta - 1.0) * np.log(model))

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.growing import longer
 
-__all__ = ["links", "times_dense"]
+__all__ = ["Fit", "gram", "links", "times_dense"]
+
+
+class Fit(NamedTuple):
+    """How ``scale S S^T`` fits a matrix W in squares: the products ``W S`` and ``S^T S``, and the scale."""
+
+    product: Array
+    overlap: Array
+    scale: float
+
+
+@kernel
+def gram(dense: Array, start: int, stop: int, result: Array) -> None:
+    """Write ``S^T S`` over the rows ``start:stop`` into `result`, (k, k)."""
+    count = dense.shape[1]
+    for q in range(count):
+        for r in range(count):
+            result[q, r] = 0.0
+    for i in range(start, stop):
+        for q in range(count):
+            for r in range(q + 1):
+                result[q, r] += dense[i, q] * dense[i, r]
+    for q in range(count):
+        for r in range(q):
+            result[r, q] = result[q, r]
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
 
 __all__ = ["best", "descend", "row_squares"]
 
@@ -27,31 +27,20 @@ def best(a: float, b: float) -> float:
 
 
 @kernel
-def row_squares(
-    indptr: Array, indices: Array, data: Array, scale: Array, start: int, stop: int, squares: Array
-) -> None:
-    """Sum for the rows ``start:stop`` the squares of ``A_ij = scale_i data_ij scale_j``."""
+def row_squares(edges: Rows, scale: Array, start: int, stop: int, squares: Array) -> None:
+    """Sum for the rows ``start:stop`` the squares of ``A_ij = scale_i w_ij scale_j``."""
     for i in range(start, stop):
         squares[i] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            entry = scale[i] * data[at] * scale[indices[at]]
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            entry = scale[i] * edges.values[at] * scale[edges.columns[at]]
             squares[i] += entry * entry
 
 
 @kernel
-def descend(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    scale: Array,
-    gram: Array,
-    start: int,
-    stop: int,
-    factor: Array,
-) -> None:
-    """Set the entries of the rows ``start:stop`` of `factor` one by one, and keep ``gram = H^T H`` with them.
+def descend(edges: Rows, scale: Array, gram: Array, start: int, stop: int, factor: Array) -> None:
+    """Set the entries of the rows ``start:stop`` of `factor` one by one, and update ``gram = H^T H``.
 
-    ``A_ij = scale_i data_ij scale_j``. With all else held, the loss in one entry x is a constant plus
+    ``A_ij = scale_i w_ij scale_j``. With all else held, the loss in one entry x is a constant plus
     ``x^4 + 2 a x² + 4 b x``, whose best x >= 0 is 0 or the largest root of ``x³ + a x + b``.
     """
     count = factor.shape[1]
@@ -59,9 +48,9 @@ def descend(
     for i in range(start, stop):
         pull[:] = 0.0
         loop = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            j = indices[at]
-            weight = scale[i] * data[at] * scale[j]
+        for at in range(edges.ptr[i], edges.ptr[i + 1]):
+            j = edges.columns[at]
+            weight = scale[i] * edges.values[at] * scale[j]
             if j == i:
                 loop = weight
             else:

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import Rows, baum_eagon, rows_of
-from graphsoft.kernels.products import times_dense
+from graphsoft.kernels import Rows, products, rows_of
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
 __all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times"]
@@ -77,7 +76,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.result_type(matrix.data, dense))
 
     def piece(start: int, stop: int) -> None:
-        times_dense(*rows_of(matrix), dense, start, stop, result)
+        products.times_dense(*rows_of(matrix), dense, start, stop, result)
 
     for _ in map_pieces(piece, pieces_with_columns(matrix.indptr, dense.shape[1])):
         pass
@@ -97,7 +96,7 @@ def gram(dense: Array) -> Array:
 
     def piece(start: int, stop: int) -> Array:
         part = np.empty((count, count))
-        baum_eagon.gram(dense, start, stop, part)
+        products.gram(dense, start, stop, part)
         return part
 
     return sum(map_blocks(piece, len(dense), GRAM_ROWS), np.zeros((count, count)))

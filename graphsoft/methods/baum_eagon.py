@@ -18,6 +18,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
+from graphsoft.kernels.products import Fit
 from graphsoft.linalg.csr import gram, times
 from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
@@ -111,16 +112,10 @@ class BaumEagon:
 
 @dataclass(frozen=True)
 class _State:
-    """Memberships, and what is known of them.
-
-    ``product`` is W S, ``overlap`` S^T S, ``scale`` the best alpha, ``error`` the share of the squares of W
-    that ``alpha S S^T`` leaves.
-    """
+    """Memberships, how they fit with the best alpha, and the share of the squares of W that is left."""
 
     shares: Array
-    product: Array
-    overlap: Array
-    scale: float
+    fit: Fit
     error: float
 
 
@@ -141,19 +136,18 @@ class _Problem:
     def state(self, shares: Array) -> _State:
         """Compute all that the memberships decide, alpha among it."""
         product, overlap = times(self.weights, shares), gram(shares)
-        fit = float(np.einsum("iq,iq->i", shares, product).sum())
-        scale = fit / float((overlap * overlap).sum())
-        return _State(shares, product, overlap, scale, max(0.0, 1.0 - scale * fit / self.squares))
+        agreement = float(np.einsum("iq,iq->i", shares, product).sum())
+        scale = agreement / float((overlap * overlap).sum())
+        error = max(0.0, 1.0 - scale * agreement / self.squares)
+        return _State(shares, Fit(product, overlap, scale), error)
 
     def step(self, state: _State, part: float, margin: float) -> Array:
         """Take one step of all points, with this part of the constant that makes it sure."""
-        constant = part * state.scale * len(state.shares)
+        constant = part * state.fit.scale * len(state.shares)
         result = np.empty_like(state.shares)
 
         def piece(start: int, stop: int) -> None:
-            grow(
-                state.shares, state.product, state.overlap, state.scale, constant, margin, start, stop, result
-            )  # fmt: skip
+            grow(state.shares, state.fit, constant, margin, start, stop, result)
 
         for _ in map_blocks(piece, len(result), ROWS):
             pass

@@ -20,7 +20,14 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
-from graphsoft.kernels.completely_positive import agreements, sweep, sweep_stored, symmetric_sums
+from graphsoft.kernels.completely_positive import (
+    Sums,
+    Tuples,
+    agreements,
+    sweep,
+    sweep_stored,
+    symmetric_sums,
+)
 from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.products import STARTS, start_shares
@@ -140,20 +147,15 @@ class Target:
 
     Attributes
     ----------
-    indptr : ndarray of shape (n + 1,)
-        Where the tuples of each point begin in the two arrays below; each tuple is listed at all its points.
-    others : ndarray of shape (entries, order - 1)
-        The other points of the tuple.
-    affinities : ndarray of shape (entries,)
+    tuples : Tuples
+        Each is listed at all of its points.
     mu : ndarray of shape (n,) or (0,)
         For pairs: ``mu_i + mu_j`` is added to the affinities of all pairs.
     squared : float
         The sum of the squares of all affinities, over ordered tuples.
     """
 
-    indptr: Array
-    others: Array
-    affinities: Array
+    tuples: Tuples
     mu: Array
     squared: float
 
@@ -162,31 +164,31 @@ class Target:
         """Take the affinities of pairs from a matrix, whose diagonal is left out."""
         rest = _without_diagonal(matrix)
         squared = float(np.square(rest.data).sum())  # not by BLAS, whose bits depend on its threads
-        return cls(rest.indptr, rest.indices[:, None], rest.data, np.zeros(0), squared)
+        return cls(_pairs(rest), np.zeros(0), squared)
 
     @classmethod
     def of_sum(cls, matrix: PlusRankTwo) -> Target:
         """Take the affinities of pairs from a matrix kept in parts, whose diagonal is left out."""
         rest = _without_diagonal(matrix.sparse)
         squared = max(matrix.squared_norm() - float(np.sum(matrix.diagonal() ** 2)), 0.0)
-        return cls(rest.indptr, rest.indices[:, None], rest.data, matrix.mu, squared)
+        return cls(_pairs(rest), matrix.mu, squared)
 
     @property
     def order(self) -> int:
         """How many points a tuple has."""
-        return int(self.others.shape[1]) + 1
+        return int(self.tuples.others.shape[1]) + 1
 
     @property
     def pieces(self) -> list[tuple[int, int]]:
         """Rows that are updated without a break."""
-        return pieces_by_load(self.indptr, LOAD)
+        return pieces_by_load(self.tuples.ptr, LOAD)
 
     def agreement(self, shares: Array) -> tuple[float, float, float]:
         """Sum affinity times model over ordered tuples, negative ones apart, and the model squared."""
         result = np.empty((len(shares), 3))
 
         def piece(start: int, stop: int) -> None:
-            agreements(self.indptr, self.others, self.affinities, shares, start, stop, result)
+            agreements(self.tuples, shares, start, stop, result)
 
         for _ in map_pieces(piece, self.pieces):
             pass
@@ -222,7 +224,7 @@ def factorized(
     """
     pull, push, square = target.agreement(shares)
     if not known_only:
-        square = factorial(target.order) * float(_sums(shares, target.order)[-1].sum())
+        square = factorial(target.order) * float(_polynomials(shares, target.order)[-1].sum())
     if not pull > 0:
         return Clustering(
             membership_rows(shares, MIN_SHARE), (), "no affinities to factorize: as at the start"
@@ -235,7 +237,7 @@ def factorized(
     for done in range(1, max_sweeps + 1):
         if known_only:
             for start, stop in target.pieces:
-                sweep_stored(target.indptr, target.others, target.affinities, factor, start, stop, falls)
+                sweep_stored(target.tuples, factor, start, stop, falls)
         else:
             _sweep(target, factor, falls)
         fall = 0.5 * factorial(target.order) * float(falls.sum())
@@ -250,25 +252,27 @@ def factorized(
 
 
 def _sweep(target: Target, factor: Array, falls: Array) -> None:
-    """Update all entries once; what is kept up to date on the way is added up anew before."""
-    sums = _sums(factor, target.order - 1)
-    highest = sums.diagonal(axis1=1, axis2=2).copy()
+    """Update all entries once. The sums are computed before each sweep, so that no errors pile up in them."""
+    polynomials = _polynomials(factor, target.order - 1)
     weighted = target.mu @ factor if len(target.mu) else np.zeros(factor.shape[1])
     totals = np.array([factor.sum(axis=0), weighted])
+    sums = Sums(polynomials, polynomials.diagonal(axis1=1, axis2=2).copy(), totals)
     for start, stop in target.pieces:
-        sweep(
-            target.indptr, target.others, target.affinities, target.mu, factor, totals, sums, highest,
-            start, stop, falls,
-        )  # fmt: skip
+        sweep(target.tuples, target.mu, factor, sums, start, stop, falls)
 
 
-def _sums(factor: Array, highest: int) -> Array:
+def _polynomials(factor: Array, degree: int) -> Array:
+    """Compute the elementary symmetric polynomials up to a degree, see `symmetric_sums`."""
     count = factor.shape[1]
-    sums = np.zeros((highest + 1, count, count))
-    sums[0] = 1.0
+    polynomials = np.zeros((degree + 1, count, count))
+    polynomials[0] = 1.0
     for start, stop in blocks(len(factor), max(1, LOAD // count)):
-        symmetric_sums(factor, start, stop, sums)
-    return sums
+        symmetric_sums(factor, start, stop, polynomials)
+    return polynomials
+
+
+def _pairs(matrix: sp.csr_array) -> Tuples:
+    return Tuples(matrix.indptr, matrix.indices[:, None], matrix.data)
 
 
 def _at_least_zero(matrix: sp.csr_array) -> sp.csr_array:

@@ -11,7 +11,7 @@ from graphsoft.engine.coarsening import coarsen
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.kernels import rows_of
-from graphsoft.kernels.kernel_kmeans import cluster_sums, regroup
+from graphsoft.kernels.kernel_kmeans import Clusters, cluster_sums, regroup
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample, ended
@@ -83,30 +83,24 @@ class KernelKMeans:
 
 def _sums(graph: Graph, labels: Array, count: int) -> tuple[Array, Array]:
     """Sum the mass of each cluster, and the weight within it."""
-    adjacency, within = graph.adjacency, np.empty(len(graph))
+    edges, within = rows_of(graph.adjacency), np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        cluster_sums(*rows_of(adjacency), labels, start, stop, within)
+        cluster_sums(edges, labels, start, stop, within)
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+    for _ in map_pieces(piece, pieces_by_load(graph.adjacency.indptr, LOAD)):
         pass
     return np.bincount(labels, graph.degrees, minlength=count), np.bincount(labels, within, minlength=count)
 
 
 def _objective(graph: Graph, labels: Array, count: int) -> float:
-    size, inside = _sums(graph, labels, count)
-    return float(np.sum((size - inside) * inverse_or_zero(size)))  # isolated nodes have no mass
+    mass, inside = _sums(graph, labels, count)
+    return float(np.sum((mass - inside) * inverse_or_zero(mass)))  # isolated nodes have no mass
 
 
 def _sweep(graph: Graph, labels: Array, count: int) -> int:
     """Let every point move once; point after point, for each looks at where those before it went."""
-    adjacency = graph.adjacency
-    size, inside = _sums(graph, labels, count)
-    members = np.bincount(labels, minlength=count)
-    return sum(
-        regroup(
-            *rows_of(adjacency), graph.degrees, start, stop, labels, size,
-            inside, members,
-        )
-        for start, stop in pieces_by_load(adjacency.indptr, LOAD)
-    )  # fmt: skip
+    mass, inside = _sums(graph, labels, count)
+    clusters = Clusters(labels, mass, inside, np.bincount(labels, minlength=count))
+    edges, pieces = rows_of(graph.adjacency), pieces_by_load(graph.adjacency.indptr, LOAD)
+    return sum(regroup(edges, graph.degrees, clusters, start, stop) for start, stop in pieces)

@@ -23,7 +23,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.pairwise import all_pairs
 from graphsoft.input.checks import choice, integer
-from graphsoft.kernels.sof import penalized_rows
+from graphsoft.kernels.products import Fit
+from graphsoft.kernels.sof import Stage, penalized_rows
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
 from graphsoft.linalg.lbfgs import descend
 from graphsoft.linalg.memberships import membership_rows
@@ -161,44 +162,43 @@ class _Problem:
         squares = float((chances.data * chances.data).sum() + (diagonal * diagonal).sum())
         return cls(chances, diagonal, squares, relative)
 
-    def _fit(self, shares: Array) -> tuple[Array, Array, float, float]:
-        """``P W``, ``W^T W``, alpha, and the squares that are left."""
+    def _fit(self, shares: Array) -> tuple[Fit, float]:
+        """Compute how memberships fit, and the squares that are left."""
         product, overlap = times(self.chances, shares), gram(shares)
         product += self.own[:, None] * shares
         both, size = float((shares * product).sum()), float((overlap * overlap).sum())
         alpha = both / size if self.fitted and size > 0 else 1.0
-        return product, overlap, alpha, self.squares - 2.0 * alpha * both + alpha * alpha * size
+        return Fit(product, overlap, alpha), self.squares - 2.0 * alpha * both + alpha * alpha * size
 
     def error(self, shares: Array) -> float:
         """Compute the part of the squares that memberships leave."""
-        return max(0.0, self._fit(shares)[3] / self.squares)
+        return max(0.0, self._fit(shares)[1] / self.squares)
 
     def explained(self, shares: Array) -> float:
         """Compute ``alpha <P, W W^T>``: with the best alpha, the squares that are not left."""
-        product, _, alpha, _ = self._fit(shares)
-        return alpha * float((shares * product).sum())
+        fit, _ = self._fit(shares)
+        return fit.scale * float((shares * fit.product).sum())
 
     def pull(self, shares: Array) -> float:
         """Compute by how much the chances of its pairs move a point, on average."""
         mean = (float(self.chances.data.sum()) + float(self.own.sum())) / len(shares)
-        return mean * self._fit(shares)[2]
+        return mean * self._fit(shares)[0].scale
 
     def penalized(self, penalty: float, unit: float) -> Callable[[Array], tuple[float, Array]]:
         """Make the function of one stage, and its gradient."""
+        stage = Stage(penalty, unit)
 
         def function(shares: Array) -> tuple[float, Array]:
-            product, overlap, alpha, squares = self._fit(shares)
-            gradient, lost = np.empty_like(shares), np.empty(len(shares))
+            fit, squares = self._fit(shares)
+            gradient, penalties = np.empty_like(shares), np.empty(len(shares))
 
             def piece(start: int, stop: int) -> None:
                 # the gradient is that of a fixed alpha, for near the best one a change of it changes nothing
-                penalized_rows(
-                    shares, product, overlap, alpha, unit, penalty, start, stop, gradient, lost
-                )  # fmt: skip
+                penalized_rows(shares, fit, stage, start, stop, gradient, penalties)
 
             for _ in map_blocks(piece, len(shares), ROWS):
                 pass
-            return squares / unit + float(lost.sum()), gradient
+            return squares / unit + float(penalties.sum()), gradient
 
         return function
 

@@ -88,12 +88,12 @@ def _begin(graph: Graph, scale: Array, shares: Array) -> Array:
 
 def _square(graph: Graph, scale: Array) -> float:
     """Compute ``||A||²``."""
-    adjacency, squares = graph.adjacency, np.empty(len(graph))
+    edges, squares = rows_of(graph.adjacency), np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
-        row_squares(*rows_of(adjacency), scale, start, stop, squares)
+        row_squares(edges, scale, start, stop, squares)
 
-    for _ in map_pieces(piece, pieces_by_load(adjacency.indptr, LOAD)):
+    for _ in map_pieces(piece, pieces_by_load(graph.adjacency.indptr, LOAD)):
         pass
     return float(squares.sum())
 
@@ -110,6 +110,6 @@ def _loss(graph: Graph, scale: Array, factor: Array, square: float) -> float:
 
 def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
     """Set every entry once; row after row, for each looks at those before it."""
-    adjacency, inner = graph.adjacency, gram(factor)
-    for start, stop in pieces_by_load(adjacency.indptr, LOAD):
-        descend(*rows_of(adjacency), scale, inner, start, stop, factor)
+    edges, inner = rows_of(graph.adjacency), gram(factor)
+    for start, stop in pieces_by_load(graph.adjacency.indptr, LOAD):
+        descend(edges, scale, inner, start, stop, factor)

@@ -13,6 +13,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, choice, generator, integer, number
+from graphsoft.kernels.completely_positive import Tuples
 from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
 from graphsoft.methods.interface import Clustering
@@ -153,7 +154,8 @@ def _listed(rows: Array, weights: Array, count: int) -> Target:
     by = np.lexsort((*others.T[::-1], points))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(points, minlength=count))))
     squared = factorial(order) * float(weights @ weights)
-    return Target(indptr, others[by], np.tile(weights, order)[by], np.zeros(0), squared)
+    listed = Tuples(indptr, others[by], np.tile(weights, order)[by])
+    return Target(listed, np.zeros(0), squared)
 
 
 def _among_all(found: Clustering, held: Array, count: int) -> Clustering:

@@ -43,9 +43,9 @@ def test_what_is_computed_of_memberships(drawn):
     W, S = drawn
     W = scaled(W)
     state = _Problem.of(graph_of(W)).state(S)
-    np.testing.assert_allclose(state.product, W @ S, rtol=1e-12, atol=1e-300)
-    np.testing.assert_allclose(state.overlap, S.T @ S, rtol=1e-12)
-    assert state.scale == pytest.approx(naive.best_alpha(W, S), rel=1e-9)
+    np.testing.assert_allclose(state.fit.product, W @ S, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(state.fit.overlap, S.T @ S, rtol=1e-12)
+    assert state.fit.scale == pytest.approx(naive.best_alpha(W, S), rel=1e-9)
     assert state.error == pytest.approx(naive.unexplained(W, S), abs=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_a_step_is_that_of_the_paper(drawn):
     problem = _Problem.of(graph_of(W))
     state = problem.state(S)
     np.testing.assert_allclose(
-        problem.step(state, 1.0, 0.0), naive.step(W, S, state.scale), rtol=1e-9, atol=1e-12
+        problem.step(state, 1.0, 0.0), naive.step(W, S, state.fit.scale), rtol=1e-9, atol=1e-12
     )
 
 
@@ -101,7 +101,7 @@ def test_a_step_with_the_whole_constant_never_raises_the_objective(drawn, part):
         np.testing.assert_allclose(stepped.sum(axis=1), 1, rtol=1e-12)
         # on the way there, too
         new = (1 - part) * state.shares + part * stepped
-        before, after = (naive.objective(W, each, state.scale) for each in (state.shares, new))
+        before, after = (naive.objective(W, each, state.fit.scale) for each in (state.shares, new))
         assert after <= before + 1e-13 * (W**2).sum()
         assert problem.state(new).error <= state.error + 1e-14
 

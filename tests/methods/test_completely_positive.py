@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.kernels.completely_positive import sweep, sweep_stored, symmetric_sums
+from graphsoft.kernels.completely_positive import Sums, sweep, sweep_stored, symmetric_sums
 from graphsoft.methods import METHODS, CompletelyPositive, Sample, cluster_tuples
 from graphsoft.methods.completely_positive import NORMALIZATIONS, Target, factorized
 from graphsoft.methods.tuples import _listed, _rows
@@ -25,21 +25,18 @@ few = settings(max_examples=40)
 def by_rows(target, G, known_only):
     """The factor after each row that the compiled loops update, and by how much the energy fell."""
     G, order = G.copy(), target.order
-    sums = np.zeros((order, G.shape[1], G.shape[1]))
-    sums[0] = 1
-    symmetric_sums(G, 0, len(G), sums)
-    highest = sums.diagonal(axis1=1, axis2=2).copy()
+    polynomials = np.zeros((order, G.shape[1], G.shape[1]))
+    polynomials[0] = 1
+    symmetric_sums(G, 0, len(G), polynomials)
     mu = target.mu if len(target.mu) else np.zeros(len(G))
     totals = np.array([G.sum(axis=0), mu @ G])
+    sums = Sums(polynomials, polynomials.diagonal(axis1=1, axis2=2).copy(), totals)
     for s in range(len(G)):
         falls = np.zeros(len(G))
         if known_only:
-            sweep_stored(target.indptr, target.others, target.affinities, G, s, s + 1, falls)
+            sweep_stored(target.tuples, G, s, s + 1, falls)
         else:
-            sweep(
-                target.indptr, target.others, target.affinities, target.mu, G, totals, sums, highest,
-                s, s + 1, falls,
-            )  # fmt: skip
+            sweep(target.tuples, target.mu, G, sums, s, s + 1, falls)
         yield G.copy(), 0.5 * math.factorial(order) * falls.sum()
 
 

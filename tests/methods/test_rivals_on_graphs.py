@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine.coarsening import grouped
 from graphsoft.errors import InputError
-from graphsoft.kernels.kernel_kmeans import regroup
+from graphsoft.kernels import rows_of
+from graphsoft.kernels.kernel_kmeans import Clusters, regroup
 from graphsoft.kernels.symnmf import best, descend
 from graphsoft.methods import KernelKMeans, SymNMF
 from graphsoft.methods.symnmf import _loss, _square
@@ -39,7 +40,7 @@ def descended_by_rows(graph, H, pieces=1):
     gram = factor.T @ factor
     scale = 1 / np.sqrt(graph.degrees)
     for start, stop in pairwise(np.linspace(0, len(graph), pieces + 1).astype(int)):
-        descend(adjacency.indptr, adjacency.indices, adjacency.data, scale, gram, start, stop, factor)
+        descend(rows_of(adjacency), scale, gram, start, stop, factor)
     np.testing.assert_allclose(gram, factor.T @ factor, atol=1e-10 * max(1.0, gram.max()))
     return factor
 
@@ -153,13 +154,12 @@ def test_every_move_lowers_the_normalized_cut(W, data):
     )
     labels = labels.astype(np.int64)
     d, same = W.sum(axis=1), labels[:, None] == np.arange(k)
-    size, inside = d @ same, np.array([W[part][:, part].sum() for part in same.T])
-    members = same.sum(axis=0)
+    mass, inside = d @ same, np.array([W[part][:, part].sum() for part in same.T])
+    clusters = Clusters(labels, mass, inside, same.sum(axis=0))
     cut = normalized_cut(W, labels)
     for node in range(n):
         before = labels.copy()
-        a = graph.adjacency
-        moved = regroup(a.indptr, a.indices, a.data, d, node, node + 1, labels, size, inside, members)
+        moved = regroup(rows_of(graph.adjacency), d, clusters, node, node + 1)
         assert moved == (labels != before).sum() <= 1
         now = normalized_cut(W, labels)
         assert now < cut if moved else now == cut
@@ -171,11 +171,11 @@ def test_every_move_lowers_the_normalized_cut(W, data):
                 choices.append(normalized_cut(W, tried))
         assert now <= min(choices, default=cut) + 1e-8
         cut = now
-        np.testing.assert_allclose(size, d @ (labels[:, None] == np.arange(k)), rtol=1e-9)
+        np.testing.assert_allclose(mass, d @ (labels[:, None] == np.arange(k)), rtol=1e-9)
         np.testing.assert_allclose(
             inside, [W[labels == q][:, labels == q].sum() for q in range(k)], atol=1e-9
         )
-        assert members.tolist() == np.bincount(labels, minlength=k).tolist()
+        assert clusters.members.tolist() == np.bincount(labels, minlength=k).tolist()
 
 
 def test_kernel_k_means_tells_the_normalized_cut():

@@ -13,7 +13,8 @@ import graphsoft
 from graphsoft.cuts import cut_and_mass, exact_normalized_cut, normalized_cut
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import as_graph, knn_graph
-from graphsoft.kernels.cuts import move_nodes
+from graphsoft.kernels import rows_of
+from graphsoft.kernels.cuts import Clusters, move_nodes
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import METHODS, Spectral
 from graphsoft.methods.parts import eigenvectors, rounding
@@ -232,10 +233,10 @@ def test_empty_clusters_get_a_node():
 
 def swept(graph, labels, k, start, stop):
     """The labels after one look at the nodes from start to stop."""
-    A = graph.adjacency
     cut, mass = cut_and_mass(graph, one_cluster_each(labels, k))
     after, members = labels.copy(), np.bincount(labels, minlength=k)
-    move_nodes(A.indptr, A.indices, A.data, graph.degrees, start, stop, 1e-12, after, mass, cut, members)
+    clusters = Clusters(after, mass, cut, members)
+    move_nodes(rows_of(graph.adjacency), graph.degrees, clusters, start, stop, 1e-12)
     np.testing.assert_allclose(
         [cut, mass], cut_and_mass(graph, one_cluster_each(after, k)), rtol=1e-6, atol=1e-9
     )

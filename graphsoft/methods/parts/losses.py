@@ -37,7 +37,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
-from graphsoft.kernels.losses import stored_pairs, zero_pairs
+from graphsoft.kernels.losses import Pulls, stored_pairs, zero_pairs
 from graphsoft.linalg.csr import gram, times
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, ended
@@ -149,17 +149,15 @@ def _zeros_between(weights: sp.csr_array, pool: Array, size: Array) -> Array:
 
 
 def _stored(weights: sp.csr_array, factor: Array, beta: float) -> tuple[Array, Array, float]:
-    pull, push, divergence = np.empty_like(factor), np.empty_like(factor), np.empty(len(factor))
+    edges = rows_of(weights)
+    result = Pulls(np.empty_like(factor), np.empty_like(factor), np.empty(len(factor)))
 
     def piece(start: int, stop: int) -> None:
-        stored_pairs(
-            *rows_of(weights), factor, beta, FLOOR, start, stop,
-            pull, push, divergence,
-        )  # fmt: skip
+        stored_pairs(edges, factor, beta, FLOOR, start, stop, result)
 
     for _ in map_pieces(piece, pieces_with_columns(weights.indptr, factor.shape[1])):
         pass
-    return pull, push, float(divergence.sum())
+    return result.pull, result.push, float(result.divergence.sum())
 
 
 def _pooled(pooled: Array, zeros: Array, beta: float) -> tuple[Array, float]:

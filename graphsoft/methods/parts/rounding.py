@@ -10,7 +10,7 @@ from graphsoft.aliases import Array
 from graphsoft.cuts import cut_and_mass, cut_value
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
-from graphsoft.kernels.cuts import move_nodes
+from graphsoft.kernels.cuts import Clusters, move_nodes
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.parts.rows import fit
 from graphsoft.parallel import LOAD, pieces_by_load
@@ -148,18 +148,16 @@ def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, f
     float
         Their normalized cut.
     """
-    adjacency = graph.adjacency
+    edges = rows_of(graph.adjacency)
     labels = np.array(labels, dtype=np.int32)
     value = cut_value(graph, one_cluster_each(labels, count))
     yield labels, value
     while value > 0.0:
         cut, mass = cut_and_mass(graph, one_cluster_each(labels, count))
-        members, after, moves = np.bincount(labels, minlength=count), labels.copy(), 0
-        for start, stop in pieces_by_load(adjacency.indptr, LOAD):
-            moves += move_nodes(
-                *rows_of(adjacency), graph.degrees, start, stop,
-                MIN_FALL * value, after, mass, cut, members,
-            )  # fmt: skip
+        after = labels.copy()
+        clusters, moves = Clusters(after, mass, cut, np.bincount(labels, minlength=count)), 0
+        for start, stop in pieces_by_load(graph.adjacency.indptr, LOAD):
+            moves += move_nodes(edges, graph.degrees, clusters, start, stop, MIN_FALL * value)
         # anew from the labels: the sums that moves keep lose digits where weights are of all sizes
         lower = cut_value(graph, one_cluster_each(after, count)) if moves else value
         if not lower < value:
