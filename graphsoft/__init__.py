@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
-    from graphsoft.graph.graph import Graph, as_graph, knn_graph
+    from graphsoft.graph.graph import Graph
+    from graphsoft.graph.joining import knn_graph
     from graphsoft.graph.pairwise import pairwise_graph
+    from graphsoft.graph.reading import as_graph
     from graphsoft.levels import hierarchy
     from graphsoft.methods import Clustering, Relation
     from graphsoft.propagation import Propagated, propagate
@@ -70,12 +72,12 @@ _HOME = {
     "Stability": "resampling",
     "Suggestion": "suggestion",
     "Tree": "tree",
-    "as_graph": "graph.graph",
+    "as_graph": "graph.reading",
     "bipartite_graph": "graph.bipartite",
     "cluster": "clustering",
     "directed_graph": "graph.directed",
     "hierarchy": "levels",
-    "knn_graph": "graph.graph",
+    "knn_graph": "graph.joining",
     "multistep": "result.walks",
     "pairwise_graph": "graph.pairwise",
     "propagate": "propagation",

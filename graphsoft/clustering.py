@@ -11,7 +11,10 @@ import scipy.sparse as sp
 from graphsoft.aliases import Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Features, Graph, check_options, joined_to_nearest, read_input
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import check_options, joined_to_nearest
+from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import generator, integer
 from graphsoft.input.constraints import kept_pairs, side_information
 from graphsoft.linalg.memberships import frozen_rows, one_cluster_each, rows_to_one

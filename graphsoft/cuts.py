@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer
 from graphsoft.input.labels import shares_of
 from graphsoft.kernels import rows_of

@@ -29,7 +29,10 @@ from graphsoft.fitting.settings import (
     refuse_known_pairs,
     rows_told,
 )
-from graphsoft.graph.graph import Features, Graph, check_options, joined_to_nearest, read_input
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import check_options, joined_to_nearest
+from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import generator
 from graphsoft.input.constraints import kept_pairs, listed_labels, listed_pairs, side_information
 from graphsoft.linalg.csr import inverse_or_zero

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 from graphsoft.cuts import normalized_cut
 from graphsoft.engine.sweeps import assess
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import choice
 from graphsoft.input.labels import both_shares, confusion, is_hard, matched, shares_of
 

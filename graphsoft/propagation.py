@@ -28,7 +28,8 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted
 from graphsoft.errors import InputError, shown
-from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, integer, number
 from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.linalg.csr import inverse_or_zero, times

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.clustering import DEFAULT_SEED
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.settings import by_features
-from graphsoft.graph.graph import Graph, marked
+from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, generator, integer
 from graphsoft.levels import hierarchy
 from graphsoft.linalg.memberships import frozen
@@ -212,7 +212,7 @@ def _weighed_anew(graph: Graph, reverse: Array, random: np.random.Generator) -> 
     factors[later] = factors[reverse[later]]
     weights = sp.csr_array((edges.data * factors, edges.indices, edges.indptr), shape=edges.shape)
     weights.has_canonical_format = True
-    return marked(Graph(weights, graph.nodes, graph.notes, graph.duplicates))
+    return replace(graph, adjacency=weights)
 
 
 def _overlaps(level: Level, other: Level) -> sp.csr_array:

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays
-from graphsoft.graph.graph import Graph, as_graph, subgraph
+from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import generator, integer
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
 

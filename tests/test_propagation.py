@@ -14,7 +14,7 @@ import graphsoft
 from graphsoft.datasets import read
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import as_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.propagation import conjugate_gradients
 from graphsoft.result.hierarchy import Hierarchy, Level
 from naive import engine

@@ -37,7 +37,7 @@ from graphsoft.engine import sweeps
 from graphsoft.engine.coarsening import coarsen, contracted
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.graph.graph import as_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.kernels import kernel
 from graphsoft.methods import relation
 from graphsoft.parallel import blocks, map_pieces, thread_count

@@ -45,7 +45,7 @@ def planted_points(nodes, k, rng):
     """Draw points around k centers in eight dimensions, each joined to its nearest, and the groups."""
     import numpy as np
 
-    from graphsoft.graph.graph import knn_graph
+    from graphsoft.graph.joining import knn_graph
 
     group = np.arange(nodes) % k
     points = 3.0 * rng.normal(size=(k, 8))[group] + rng.normal(size=(nodes, 8))
@@ -56,7 +56,7 @@ def make_graph(kind, nodes, k, file):
     """Write a planted graph, checked, and the group of every node."""
     import numpy as np
 
-    from graphsoft.graph.graph import as_graph
+    from graphsoft.graph.reading import as_graph
 
     made, group = KINDS[kind](nodes, k, np.random.default_rng(0))
     W = as_graph(made, **({"affinity": "precomputed"} if kind == "blocks" else {})).adjacency

@@ -9,7 +9,7 @@ dimensions only a search of all pairs gets far with those. ``--data`` adds the d
 
 The tools find 10 neighbors of every point:
 
-- ``search``: what :func:`graphsoft.graph.graph.knn_graph` calls for neighbors;
+- ``search``: what :func:`graphsoft.graph.joining.knn_graph` calls for neighbors;
 - ``graph``: all of ``knn_graph``, with checks, identical rows, weights and symmetry;
 - ``pynndescent``: its own defaults, asked for 11, for a point is one of its own neighbors there;
 - ``to 0.95``: pynndescent asked for more neighbors, as many as it takes to a recall of 0.95;
@@ -101,7 +101,7 @@ def search(points, _):
 
 
 def graph(points, _):
-    from graphsoft.graph.graph import knn_graph
+    from graphsoft.graph.joining import knn_graph
 
     knn_graph(points, NEIGHBORS)
 

@@ -45,7 +45,7 @@ def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
     --------
     >>> import networkx as nx
     >>> import scipy.sparse as sp
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> edge_graph(sp.csr_array([[1.0, 0.0], [0.0, 1.0]]), as_graph(nx.path_graph(2))).adjacency.toarray()
     array([[0., 1.],
            [1., 0.]])

@@ -82,7 +82,7 @@ def coarsen(
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
     >>> scales[-1].graph.adjacency.toarray()
     array([[6., 1.],
@@ -117,7 +117,7 @@ def tree_order(graph: Graph) -> Array:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> pairs = nx.Graph()
     >>> pairs.add_weighted_edges_from([(0, 3, 9), (0, 1, 1), (1, 2, 9)])
     >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
@@ -147,7 +147,7 @@ def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> grouped(as_graph(nx.barbell_graph(3, 0)), 2).tolist()
     [0, 0, 0, 1, 1, 1]
     """
@@ -173,7 +173,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> contracted(as_graph(nx.path_graph(3)), np.array([0, 0, 1]), 2).adjacency.toarray()
     array([[2., 1.],
            [1., 0.]])
@@ -222,7 +222,7 @@ def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array) -> tuple[Arr
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> path = as_graph(nx.path_graph(3))
     >>> merge_round(path, 1, path.adjacency)
     (array([0, 0, 1], dtype=int32), 2)
@@ -259,7 +259,7 @@ def strays(graph: Graph, count: int) -> Array:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> graph = as_graph(nx.disjoint_union(nx.complete_graph(20), nx.path_graph(2)))
     >>> strays(graph, 2).nonzero()[0].tolist()
     [20, 21]

@@ -91,7 +91,7 @@ def grouped_within(
     Four leaves would stay with their hub but for one:
 
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> star = as_graph(nx.star_graph(4))
     >>> grouped_within(star, 2, Limits(1, 5)).sum(axis=0).tolist()
     [4.0, 1.0]

@@ -56,7 +56,7 @@ def in_clumps(graph: Graph) -> Reordered:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> near = in_clumps(as_graph(nx.Graph([("a", "b"), ("c", "d"), ("b", "c")])))
     >>> near.nodes.tolist(), near.graph.adjacency.toarray()[0].tolist()
     ([0, 1, 2, 3], [0.0, 1.0, 0.0, 0.0])

@@ -107,7 +107,7 @@ def edge_count(graph: Graph) -> int:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> edge_count(as_graph(nx.path_graph(3)))
     2
     """

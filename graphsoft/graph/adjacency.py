@@ -21,6 +21,7 @@ __all__ = [
     "asymmetry",
     "check_square",
     "from_networkx",
+    "is_clean",
     "is_networkx",
     "neighbor_lists",
     "refuse_asymmetric",
@@ -31,6 +32,8 @@ __all__ = [
 TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
 BLOCK = 1 << 20  # entries
 MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
+# Weights of a graph that comes in again: their inverses, and sums of their squares, are finite.
+SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), 2.0**256
 # Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
 LIKE_DISTANCES = 0.25
 
@@ -92,6 +95,60 @@ def weight_matrix(
             + ", or affinity='features' if the rows are points" * (argument == "X" and names is None),
         )
     return result, notes
+
+
+def is_clean(matrix: Any) -> bool:
+    """Tell whether a matrix is as the door leaves it, so that compiled loops may follow its indices.
+
+    It is a square csr_array with valid, sorted columns, finite positive weights and exact symmetry. Weights
+    may be somewhat larger than the door leaves them, as long as no sum of their squares can overflow.
+
+    Examples
+    --------
+    >>> is_clean(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])), is_clean(sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))
+    (True, False)
+    """
+    if not _is_framed(matrix):
+        return False
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    count = len(indptr) - 1
+
+    def piece(start: int, stop: int) -> bool:
+        first, last = indptr[start], indptr[stop]
+        columns, weights = indices[first:last], data[first:last]
+        if not len(columns):
+            return True
+        with np.errstate(invalid="ignore"):  # comparisons with NaN are false, as they should be
+            modest = weights.min() >= SMALLEST and weights.max() <= LARGEST
+        begins = indptr[start + 1 : stop]
+        begins = begins[(begins > first) & (begins < last)] - first
+        falls = columns[1:] <= columns[:-1]
+        falls[begins - 1] = False
+        return bool(modest and columns.min() >= 0 and columns.max() < count and not falls.any())
+
+    if not all(map_pieces(piece, pieces_by_load(indptr, LOAD))) or not _is_mirrored(matrix):
+        return False
+    matrix.has_canonical_format = True
+    return True
+
+
+def _is_framed(matrix: Any) -> bool:
+    """Tell whether a matrix is a square csr_array of plain arrays, with pointers that rise to their end."""
+    if type(matrix) is not sp.csr_array:
+        return False
+    data, indices, indptr = parts = matrix.data, matrix.indices, matrix.indptr
+    if not all(type(part) is np.ndarray and part.ndim == 1 for part in parts):
+        return False
+    if not all(part.flags.c_contiguous and part.flags.aligned for part in parts):
+        return False
+    count, shape = len(indptr) - 1, matrix.shape
+    kind = np.int32 if max(count, len(data)) <= np.iinfo(np.int32).max else np.int64
+    if data.dtype != np.float64 or indices.dtype != kind or indptr.dtype != kind:
+        return False
+    if count < 1 or shape != (count, count) or not all(type(length) is int for length in shape):
+        return False
+    ends = indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
+    return bool(ends and (indptr[1:] >= indptr[:-1]).all())
 
 
 def _sizes(data: Array) -> tuple[float, float]:
@@ -226,11 +283,11 @@ def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(apart, order, axis=1)
 
 
-def check_square(matrix: sp.csr_array) -> None:
+def check_square(matrix: sp.csr_array, argument: str = "X") -> None:
     """Refuse a graph that is not square."""
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(
-            "X",
+            argument,
             f"is a graph of shape {matrix.shape}, which is not square",
             "pass one row and one column for each node, or affinity='features'",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.adjacency import is_networkx, weight_matrix
-from graphsoft.graph.graph import Graph, as_graph, marked
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 
@@ -69,7 +71,7 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
     both = sp.block_array([[None, weights], [weights.T, None]], format="csr")
     made = as_graph(both, affinity="precomputed")
     notes = [f"{above} rows beside {beside} columns", *notes, *made.notes]
-    return marked(Graph(made.adjacency, nodes or made.nodes, tuple(notes)))
+    return replace(made, nodes=nodes or made.nodes, notes=tuple(notes))
 
 
 def _names(

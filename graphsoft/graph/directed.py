@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.adjacency import from_networkx, is_networkx, weight_matrix
-from graphsoft.graph.graph import Graph, as_graph, marked
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, number
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import canonical, sparse_matrix
@@ -85,7 +87,7 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
     if ends:
         notes.append(f"{ends} nodes that no edge leaves: the walk jumps from there")
     made = as_graph(both, affinity="precomputed")
-    return marked(Graph(made.adjacency, nodes or made.nodes, (*notes, *made.notes)))
+    return replace(made, nodes=nodes or made.nodes, notes=(*notes, *made.notes))
 
 
 def _directed(X: Any) -> tuple[sp.csr_array, Any, list[str]]:

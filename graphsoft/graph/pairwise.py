@@ -9,7 +9,10 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Features, Graph, check_options, marked, read_input
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import check_options
+from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.neighbors.points import Points
 from graphsoft.neighbors.weights import SMALLEST
@@ -98,7 +101,7 @@ def all_pairs(features: Features, weights: str, neighbors: int, sigma: float | N
             np.exp(-block, out=block)
             np.maximum(block, SMALLEST, out=block)
     about = f"all pairs of {count} points, {features.metric} distance, {weights} weights"
-    return marked(Graph(_without_diagonal(power), range(count), (*features.notes, about)))
+    return Graph(_without_diagonal(power), range(count), (*features.notes, about))
 
 
 def _distances(points: Points) -> Array:

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.input.dense_input import REAL_KINDS, refuse_no_numbers
 
-__all__ = ["canonical", "narrow", "sparse_matrix"]
+__all__ = ["canonical", "check_rows", "narrow", "sparse_matrix"]
 
 
 def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> sp.csr_array:
@@ -64,6 +64,32 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
     return result
 
 
+def check_rows(matrix: sp.csr_array, argument: str) -> None:
+    """Refuse a CSR matrix whose pointers or columns lead outside it, as one that was changed by hand may be.
+
+    Compiled loops may follow its indices afterwards. The values are not looked at, only their number.
+
+    Examples
+    --------
+    >>> matrix = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> matrix.indices[0] = 7
+    >>> check_rows(matrix, "graph")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: graph: is a malformed sparse matrix: indices[0] is 7, outside 0..1. Remedy: \
+build it again from its rows, columns and values.
+    """
+    if type(matrix) is not sp.csr_array:
+        raise InputError(argument, f"holds {shown(matrix)}", "make it a csr_array")
+    parts = values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    if not all(type(part) is np.ndarray and part.dtype.isnative for part in parts):
+        raise _malformed(argument, "its parts are no plain arrays")
+    if values.dtype.kind != "f" or indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+        kinds = ", ".join(str(part.dtype) for part in parts)
+        raise _malformed(argument, f"its arrays have dtypes {kinds}")
+    rows, columns = _checked_shape(matrix, argument)
+    _compressed(matrix, rows, columns, len(_flat_values(values, argument)), argument)
+
+
 def narrow(matrix: sp.csr_array) -> sp.csr_array:
     """Give a matrix int32 indices where they fit, int64 where not; the values are shared."""
     fits = max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max
@@ -89,7 +115,7 @@ def _malformed(argument: str, problem: str) -> InputError:
     return InputError(
         argument,
         f"is a malformed sparse matrix: {problem}",
-        "build it anew from its rows, columns and values",
+        "build it again from its rows, columns and values",
     )
 
 

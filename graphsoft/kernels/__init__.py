@@ -1,7 +1,7 @@
 """Every compiled loop, and nothing else: arrays in, arrays out, no imports from the package.
 
 A kernel works on the rows ``start:stop`` that it is given, releases the GIL, and never checks its input:
-``graphsoft.graph.graph`` has done so before. ``tests/naive`` says in dense algebra what each one computes.
+``graphsoft.graph.reading`` has done so before. ``tests/naive`` says in dense algebra what each one computes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Features, Graph, subgraph
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import submatrix
 from graphsoft.linalg.memberships import entropies, likeliest
 
@@ -74,9 +75,8 @@ class Sample:
             told = np.diff(self.side.indptr) > 0
             own = np.where(told, len(graph) + np.arange(len(graph)), sites)
             sites = np.unique(own, return_inverse=True)[1].astype(sites.dtype)
-        return Sample(
-            Graph(changed, graph.nodes, graph.notes, sites), self.given_features, None, self.ordered
-        )
+        informed = replace(graph, adjacency=changed, duplicates=sites)
+        return Sample(informed, self.given_features, None, self.ordered)
 
     def take(self, rows: Array) -> Sample:
         """Keep only these points, whose rows rise."""

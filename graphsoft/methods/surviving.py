@@ -16,7 +16,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.polishing import MIN_SHARE
 from graphsoft.engine.sweeps import ENTRY_SHARE
-from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.factorize import dense_sweep

@@ -261,7 +261,7 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
     >>> one = described(as_graph(nx.barbell_graph(3, 0)), hard, 0, [(), ()])[0]
     >>> one.size, one.mass, round(one.conductance, 3), one.exemplars, one.neighbors[0][0]

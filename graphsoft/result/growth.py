@@ -17,7 +17,8 @@ from graphsoft.engine.sweeps import Fit, assess
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.adjacency import asymmetry
-from graphsoft.graph.graph import Features, Graph, marked
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import stacked
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods import Method
@@ -85,7 +86,7 @@ def grown(
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> from graphsoft.result.prediction import reference_of
     >>> path = as_graph(nx.path_graph(2))
     >>> reference = reference_of(path, None, 1, "connectivity", sp.eye_array(2, format="csr"))
@@ -120,7 +121,10 @@ def _grown(
     both.has_canonical_format = True
     near = np.union1d(np.arange(old, whole), edges.coords[1])
     notes = (*graph.notes, f"{whole - old} points added")
-    return Growth(marked(Graph(both, _names(graph, names, whole), notes, sites)), near, step)
+    whole_graph = replace(
+        graph, adjacency=both, nodes=_names(graph, names, whole), notes=notes, duplicates=sites
+    )
+    return Growth(whole_graph, near, step)
 
 
 def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[Any]:

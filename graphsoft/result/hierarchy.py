@@ -17,7 +17,8 @@ from graphsoft.errors import InputError
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.export import tree_to_json
-from graphsoft.graph.graph import Features, Graph
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
-from graphsoft.graph.graph import Features, Graph
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.neighbors.points import Known, Points
 from graphsoft.result.reference_graph import ReferenceGraph
@@ -58,7 +59,7 @@ def reference_of(
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> path = as_graph(nx.path_graph(3))
     >>> reference = reference_of(path, None, 1, "connectivity", sp.eye_array(3, format="csr"))
     >>> reference.step(reference.rows([[1.0, 0.0, 3.0]])).toarray()
@@ -91,7 +92,7 @@ def fallback_memberships(
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> fine = sp.csr_array([[0.0, 1.0], [0.5, 0.5]])
     >>> fallback_memberships(as_graph(nx.path_graph(2)), [fine], [])[0].toarray()
     array([[0., 1.]])

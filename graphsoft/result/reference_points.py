@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.graph.graph import Features, Graph
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback
 from graphsoft.input.mapped import taken
 from graphsoft.neighbors.exact import measure

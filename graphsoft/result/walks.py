@@ -24,7 +24,8 @@ from scipy.sparse.linalg import LinearOperator
 from graphsoft.aliases import Array
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError, shown
-from graphsoft.graph.graph import Graph, as_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.linalg.csr import inverse_or_zero, times
 

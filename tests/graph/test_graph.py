@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.errors import GraphsoftWarning, InputError
-from graphsoft.graph.graph import as_graph, knn_graph
+from graphsoft.graph.joining import knn_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.neighbors import weights
 from shared.door import FORMATS, check_canonical, digest, raises, weighted

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.errors import GraphsoftWarning
-from graphsoft.graph.graph import Graph, as_graph, knn_graph
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import knn_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.input.dense_input import dense_matrix
 from shared.door import FORMATS, check_canonical, digest, raises
 

@@ -5,7 +5,7 @@ import pytest
 
 import graphsoft
 from graphsoft import parallel
-from graphsoft.graph.graph import read_input
+from graphsoft.graph.reading import read_input
 from graphsoft.input import mapped
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.mapped import in_file, room, stacked, taken

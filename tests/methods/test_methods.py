@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.clustering import find
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Features
+from graphsoft.graph.features import Features
 from graphsoft.input.constraints import side_information
 from graphsoft.methods import METHODS, Relation, Sample, takes_pairs
 from shared.shapes import cloud, graph_of, ring_of_cliques

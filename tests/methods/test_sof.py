@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Features
+from graphsoft.graph.features import Features
 from graphsoft.graph.pairwise import all_pairs
 from graphsoft.linalg.lbfgs import descend
 from graphsoft.methods import Sample, SoF

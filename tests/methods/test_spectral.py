@@ -12,7 +12,8 @@ from scipy.sparse.linalg import eigsh
 import graphsoft
 from graphsoft.cuts import cut_and_mass, exact_normalized_cut, normalized_cut
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import as_graph, knn_graph
+from graphsoft.graph.joining import knn_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.cuts import Clusters, move_nodes
 from graphsoft.linalg.memberships import one_cluster_each

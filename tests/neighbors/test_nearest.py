@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.graph.graph import knn_graph
+from graphsoft.graph.joining import knn_graph
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.neighbors import exact, nearest
 from graphsoft.neighbors.nearest import METRICS, nearest_neighbors

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import as_graph
+from graphsoft.graph.reading import as_graph
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 

@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.clustering import find
-from graphsoft.graph.graph import as_graph, knn_graph
+from graphsoft.graph.joining import knn_graph
+from graphsoft.graph.reading import as_graph
 from graphsoft.methods import Sample
 
 

@@ -96,7 +96,7 @@ def leading_eigenvectors(
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> pairs = leading_eigenvectors(as_graph(nx.cycle_graph(5)), 1, np.random.default_rng(0))
     >>> pairs.values.round(6).tolist(), pairs.vectors[:3].round(3).tolist()
     ([1.0], [[0.447], [0.447], [0.447]])

@@ -94,7 +94,7 @@ def loss_of(graph: Graph, count: int, beta: float) -> Loss:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> graph = as_graph(nx.barbell_graph(5, 0))
     >>> loss_of(graph, 2, 2.0)(np.repeat(np.eye(2), 5, axis=0)).value
     6.0
@@ -178,7 +178,7 @@ def first_factor(graph: Graph, memberships: Array) -> Array:
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> first_factor(as_graph(nx.path_graph(2)), np.array([[0.5, 0.5], [0.5, 0.5]]))
     array([[0.5, 0.5],
            [0.5, 0.5]])

@@ -32,7 +32,7 @@ def start_shares(graph: Graph, count: int, start: str, random: np.random.Generat
     Examples
     --------
     >>> import networkx as nx
-    >>> from graphsoft.graph.graph import as_graph
+    >>> from graphsoft.graph.reading import as_graph
     >>> start_shares(as_graph(nx.path_graph(4)), 2, "contraction", np.random.default_rng(0)).round(2).tolist()
     [[0.95, 0.05], [0.95, 0.05], [0.05, 0.95], [0.05, 0.95]]
     """

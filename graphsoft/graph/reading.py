@@ -1,0 +1,174 @@
+"""The one door: anything that can be seen as a graph or as points with features is read and checked here.
+
+Every public function that takes a graph, or data that may become one, passes it through `as_graph` or
+`read_input`. What comes out is finite, symmetric and positive, with all indices within its shape, so that
+nothing below has to check again. A `Graph` is checked like anything else, each time that it comes in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array, Progress
+from graphsoft.errors import InputError
+from graphsoft.graph.adjacency import (
+    asymmetry,
+    check_square,
+    from_networkx,
+    is_networkx,
+    neighbor_lists,
+    refuse_asymmetric,
+    warn_of_distances,
+    weight_matrix,
+)
+from graphsoft.graph.features import Features, checked_table
+from graphsoft.graph.graph import Graph, checked_graph, graph_of_weights, symmetric_graph
+from graphsoft.graph.joining import check_options, joined_to_nearest
+from graphsoft.input.checks import choice, generator
+from graphsoft.input.dense_input import dense_matrix, frame_columns, warn_of_columns
+from graphsoft.input.sparse_input import canonical, sparse_matrix
+from graphsoft.neighbors.external import check_finder
+from graphsoft.neighbors.nearest import METRICS
+from graphsoft.neighbors.weights import edge_weights, symmetric
+from graphsoft.parallel import row_blocks
+
+__all__ = ["as_graph", "read_input"]
+
+AFFINITIES = ("auto", "features", "precomputed")
+
+
+def as_graph(
+    X: Any,
+    *,
+    affinity: str = "auto",
+    n_neighbors: int = 10,
+    metric: str = "euclidean",
+    weights: str = "local-scaling",
+    symmetrize: str = "union",
+    neighbors: Any = None,
+    rng: Any = None,
+    progress: Progress | None = None,
+) -> Graph:
+    """Make a checked graph of features, of a graph, or of neighbor lists.
+
+    Parameters
+    ----------
+    X : array_like, data frame, sparse matrix, networkx graph or Graph
+        Features with one row for each point; or symmetric weights of at least 0; or a sparse matrix of
+        distances to nearest neighbors, such as scikit-learn's ``KNeighborsTransformer`` makes. A CSR matrix
+        of float64 weights that needs no change is not copied. You may change it later: the next call checks
+        the graph again and works with the new weights.
+    affinity : {"auto", "features", "precomputed"}
+        What a matrix holds. ``auto`` takes a sparse square matrix as a graph, and any other as features.
+        ``precomputed`` takes sparse and dense matrices as graphs. A sparse square matrix that is not
+        symmetric is read as distances to neighbors if it looks like them: every row stores equally many
+        entries, which rise, and the diagonal holds only zeros. Any other asymmetric matrix is refused, unless
+        a `metric` other than ``euclidean`` says that its rows are points. `Graph.notes` say what was assumed.
+    n_neighbors, metric, weights, symmetrize, neighbors, rng, progress
+        How to join points; see :func:`knn_graph`. A graph needs none of them, and is refused together with
+        `neighbors`. Distances to neighbors need `weights` and `symmetrize`.
+
+    Returns
+    -------
+    Graph
+        A `Graph` that is in order is returned as it is.
+
+    Raises
+    ------
+    InputError
+        If X is neither a finite, symmetric, non-negative graph nor a finite table of numbers.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> as_graph(sp.coo_array([[0, 2], [2, 0]])).adjacency.toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    >>> as_graph([[0.0], [1.0], [5.0]], n_neighbors=1)
+    Graph(nodes=3, edges=2)
+    """
+    check_options(n_neighbors, metric, weights, symmetrize, progress)
+    random = generator("rng", rng)
+    given = read_input(X, affinity, metric, weights, symmetrize, neighbors)
+    if isinstance(given, Graph):
+        return given
+    return joined_to_nearest(given, n_neighbors, weights, symmetrize, random, progress)
+
+
+def read_input(
+    X: Any, affinity: str, metric: str, weights: str, symmetrize: str = "union", neighbors: Any = None
+) -> Graph | Features:
+    """Tell graphs from features, and check them; the arguments are those of :func:`as_graph`."""
+    choice("affinity", affinity, AFFINITIES)
+    choice("metric", metric, METRICS)
+    check_finder(neighbors, metric)
+    given = _read(X, affinity, metric, weights, symmetrize)
+    if neighbors is None:
+        return given
+    if isinstance(given, Graph):
+        remedy = "leave it out, or say affinity='features' if X is a square sparse matrix of features"
+        raise InputError("neighbors", "is of no use where X is a graph, or was taken as one", remedy)
+    return replace(given, neighbors=neighbors)
+
+
+def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> Graph | Features:
+    if isinstance(X, Graph):
+        return checked_graph(X)
+    if is_networkx(X):
+        matrix, nodes, notes = from_networkx(X, "X")
+        return symmetric_graph(matrix, nodes, notes)
+    notes, columns = [], None
+    if not sp.issparse(X):
+        columns, X = frame_columns(X), dense_matrix(X)
+        if affinity == "precomputed":
+            graph = symmetric_graph(sp.csr_array(X.astype(np.float64)), None, [])
+            warn_of_distances(graph.adjacency)
+            return graph
+        if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
+            notes = [
+                "a dense symmetric array was taken as features; affinity='precomputed' takes it as a graph"
+            ]
+        if columns is not None:
+            warn_of_columns(columns, X)
+    elif affinity == "precomputed":
+        return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
+    elif affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
+        matrix = sparse_matrix(X, ordered=False)
+        if metric == "euclidean" or _like_graph(matrix):
+            notes = ["a square sparse matrix was taken as a graph"]
+            return _given_or_lists(matrix, weights, symmetrize, notes)
+        notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
+    return Features(checked_table(X, metric), metric, tuple(notes), columns)
+
+
+def _symmetric(values: Array) -> bool:
+    return all(bool((values[a:b] == values[:, a:b].T).all()) for a, b in row_blocks(values))
+
+
+def _like_graph(matrix: sp.csr_array) -> bool:
+    """Tell whether a square matrix is symmetric, or stores equally many neighbors in every row."""
+    if (matrix.data < 0).any():
+        return False
+    lengths = np.diff(matrix.indptr)
+    return bool((lengths == lengths[0]).all()) or asymmetry(canonical(matrix))[1] is None
+
+
+def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: list[str]) -> Graph:
+    """Make a graph of symmetric edge weights or, if they are not symmetric, of distances to neighbors."""
+    check_square(matrix)
+    edges, done = weight_matrix(matrix, "X")
+    result, pair = asymmetry(edges)
+    if pair is None:
+        warn_of_distances(result)
+        return graph_of_weights(result, None, notes + done)
+    lists = neighbor_lists(matrix)
+    if lists is None:
+        raise refuse_asymmetric(matrix, pair, "X")
+    indices, distances = lists
+    note = f"taken as distances to the {indices.shape[1]} nearest neighbors; {weights} weights, {symmetrize}"
+    made = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
+    return graph_of_weights(made, None, [note], from_distances=True)
