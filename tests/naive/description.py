@@ -1,6 +1,6 @@
-"""Dense, slow, obvious copies of what is said of clusters and points; imports nothing from the package.
+"""Dense, slow, obvious copies of what describes clusters and points; imports nothing from the package.
 
-W (n, n) is a symmetric graph, S (n, m) and T (n, p) memberships, X (n, d) features.
+W of shape (n, n) is a symmetric graph, S (n, m) and T (n, p) are memberships, X (n, d) features.
 """
 
 import math
@@ -14,7 +14,7 @@ def margin(row):
 
 
 def torn(S, a, b, count):
-    """Rows by min(s_ia, s_ib), falling, none with 0."""
+    """Rows with the largest min(s_ia, s_ib), without those where it is 0."""
     ranked = sorted(range(len(S)), key=lambda i: (-min(S[i, a], S[i, b]), i))
     return [i for i in ranked if min(S[i, a], S[i, b]) > 0][:count]
 
@@ -36,8 +36,8 @@ def cohesion(W, s):
 
 
 def certainty(S, q):
-    likeliest = [max(row) for row in S if np.argmax(row) == q]
-    return sum(likeliest) / len(likeliest) if likeliest else math.nan
+    largest = [max(row) for row in S if np.argmax(row) == q]
+    return sum(largest) / len(largest) if largest else math.nan
 
 
 def centrality(W, s):
@@ -52,18 +52,18 @@ def chance(W, one, other):
     return ratio(steps, one @ W.sum(axis=1))
 
 
-# Features
+# features
 
 
 def mean_difference(x, s):
-    """The mean in the cluster less that of the rest, over the standard deviation."""
-    if s.sum() == 0 or (1 - s).sum() < 1e-9 * len(s) or x.std() < 1e-9 * np.abs(x).max():
+    """The mean in the cluster minus that of the rest, divided by the standard deviation."""
+    if s.sum() == 0 or (1 - s).sum() < 1e-9 * len(s) or x.std() <= 1e-9 * np.abs(x).max():
         return 0.0
     return ((s * x).sum() / s.sum() - ((1 - s) * x).sum() / (1 - s).sum()) / x.std()
 
 
 def rate_ratio(X, s, word):
-    """How much more often a word comes in the cluster than in the rest, in standard errors; at least 0."""
+    """How much more often a word occurs in the cluster than in the rest, in standard errors; at least 0."""
     X = X / X[X > 0].mean()
     inside, total = s @ X[:, word], X[:, word].sum()
     one, other = inside + 0.01 * total, total - inside + 0.01 * total
@@ -72,7 +72,7 @@ def rate_ratio(X, s, word):
     return max(0.0, math.log(rates)) / math.sqrt(1 / one + 1 / other)
 
 
-# Two clusterings
+# two clusterings
 
 
 def common(s, t):
@@ -85,6 +85,6 @@ def overlap(s, t):
 
 
 def company(S, T, i):
-    """The overlap of the cluster that i is in with the one it is in there, both drawn by its memberships."""
+    """The expected overlap of the cluster of i in S with that in T, both drawn by its memberships."""
     pairs = [(q, p) for q in range(S.shape[1]) for p in range(T.shape[1])]
     return sum(S[i, q] * T[i, p] * overlap(S[:, q], T[:, p]) for q, p in pairs)

@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of how new points join old ones; imports nothing from the package."""
+"""Dense, slow, obvious copies of how new points are joined to old ones; imports nothing from the package."""
 
 import math
 
@@ -8,7 +8,7 @@ from naive.neighbors import distance
 
 
 def lists_among(X, k, metric):
-    """The k nearest other rows of every row, as (distance, index) pairs; right angles are too far."""
+    """The k nearest other rows of every row, as (distance, index) pairs; none at a right angle."""
     return [nearest(X, X[i], k, metric, leave_out=i) for i in range(len(X))]
 
 
@@ -18,7 +18,7 @@ def nearest(X, x, k, metric, leave_out=-1):
 
 
 def weight(kind, d, own, other, typical, mine, theirs):
-    """The weight of an edge of length d; scales of its ends, the lists of both with themselves."""
+    """The weight of an edge of length d, from scales (own, other) and lists (mine, theirs) of its ends."""
     return {
         "local-scaling": lambda: math.exp(-(d**2) / (own * other)),
         "relative": lambda: math.exp(-d / math.sqrt(own * other)),
@@ -36,14 +36,14 @@ def step(X, x, k, metric="euclidean", weights="local-scaling"):
     mine = {"x"} | {j for _, j in pairs}
     chances = np.zeros(len(X))
     for d, j in pairs:
-        # the new point stands in its own list, and is in nobody else's
+        # the new point counts in its own list, and is in no other
         theirs = {j} | {i for _, i in lists[j]}
         chances[j] = weight(weights, d, pairs[-1][0], scale[j], np.median(scale), mine, theirs)
     return chances / chances.sum()
 
 
 def joined(X, Y, k, weights="local-scaling"):
-    """The weights from each new row of Y to the rows of X and Y, all distinct, without those found back."""
+    """The weights of edges from rows of Y to rows of X and Y, which are distinct; old edges are left out."""
     both = np.concatenate([X, Y])
     old = lists_among(X, k, "euclidean")
     lists = old + [nearest(both, y, k, "euclidean", leave_out=len(X) + i) for i, y in enumerate(Y)]
@@ -60,13 +60,13 @@ def joined(X, Y, k, weights="local-scaling"):
 
 
 def held_model(W, S, mass):
-    """B L^-1 B^T with the masses of the clusters held at what they are said to be."""
+    """B L^-1 B^T for given masses of the clusters."""
     B = W.sum(axis=1)[:, None] * S
     return B @ np.diag([1 / m if m > 0 else 0.0 for m in mass]) @ B.T
 
 
 def local_likelihood(W, S, rows, mass):
-    """What the edges at some nodes say for memberships, the masses of the clusters held."""
+    """The log-likelihood of the edges at some nodes, for given masses of the clusters."""
     touched = np.isin(np.arange(len(W)), rows)
     edges = (W > 0) & (touched[:, None] | touched[None, :])
     model = held_model(W, S, mass)
@@ -74,7 +74,7 @@ def local_likelihood(W, S, rows, mass):
 
 
 def local_step(W, S, rows, mass, P):
-    """One step of expectation maximization of some rows of S, for the likelihood of S P."""
+    """One step of expectation maximization for some rows of S, which raises the likelihood of S P."""
     d, upper = W.sum(axis=1), S @ P
     model = held_model(W, upper, mass @ P)
     result = S.copy()

@@ -1,4 +1,4 @@
-"""Two clusterings side by side, against their definitions."""
+"""Comparisons of two clusterings: scores, overlaps, splits and merges against their definitions."""
 
 import networkx as nx
 import numpy as np
@@ -24,7 +24,7 @@ def pairs(draw):
     return tuple(draw(memberships(n, draw(st.integers(1, 5)))) for _ in range(2))
 
 
-def side(S, nodes=None):
+def one_level(S, nodes=None):
     return NamedClusters.of_levels([sp.csr_array(S)], range(len(S)) if nodes is None else nodes)
 
 
@@ -33,7 +33,7 @@ def hard(labels):
 
 
 @given(pairs())
-def test_what_clusters_have_in_common_is_its_definition(case):
+def test_common_points_and_overlaps_equal_their_definitions(case):
     S, T = case
     common = common_points(sp.csr_array(S), sp.csr_array(T))
     expected = [[naive.common(s, t) for t in T.T] for s in S.T]
@@ -43,9 +43,9 @@ def test_what_clusters_have_in_common_is_its_definition(case):
 
 
 @given(pairs())
-def test_matches_are_their_definition(case):
+def test_matches_equal_their_definition(case):
     S, T = case
-    found = compared(side(S), side(T))
+    found = compared(one_level(S), one_level(T))
     p = T.shape[1]
     common = np.array([[naive.common(s, t) for t in T.T] for s in S.T])
     into = [q.argmax() if q.max() > 0.5 * s.sum() + 1e-9 else -1 for q, s in zip(common, S.T, strict=True)]
@@ -71,22 +71,22 @@ def test_matches_are_their_definition(case):
 @given(pairs())
 def test_scores_are_those_of_the_labels(case):
     S, T = case
-    found = compared(side(S), side(T))
+    found = compared(one_level(S), one_level(T))
     labels = S.argmax(axis=1), T.argmax(axis=1)
     assert found.adjusted_rand[0, 0] == metrics.adjusted_rand(*labels)
     assert found.nmi[0, 0] == metrics.nmi(*labels)
 
 
-def test_half_is_not_mostly():
-    found = compared(side(hard([0, 0, 1])), side(hard([0, 1, 0])))
+def test_exactly_half_does_not_count_as_mostly():
+    found = compared(one_level(hard([0, 0, 1])), one_level(hard([0, 1, 0])))
     first, second = found.matches[0]
     assert (first.merged, second.merged) == ((), ())
     assert first.split == second.split == ()
 
 
-def test_a_split_and_a_merge_are_said():
-    one = side(hard([0] * 6 + [1] * 4 + [2] * 2))
-    other = side(hard([0] * 4 + [1] * 2 + [2] * 6))
+def test_splits_and_merges_are_reported():
+    one = one_level(hard([0] * 6 + [1] * 4 + [2] * 2))
+    other = one_level(hard([0] * 4 + [1] * 2 + [2] * 6))
     matches = compared(one, other).matches[0]
     assert matches[0].split == (("0-0", pytest.approx(2 / 3)), ("0-1", pytest.approx(1 / 3)))
     assert (matches[1].merged, matches[2].merged) == (("0-2",), ("0-1",))
@@ -99,7 +99,7 @@ def test_a_split_and_a_merge_are_said():
     assert "3 clusters beside 3: 2 overlap another by more than half" in text
 
 
-def test_a_hierarchy_is_like_itself():
+def test_a_hierarchy_compared_with_itself_matches_fully():
     h = graphsoft.hierarchy(graph_of(ring_of_cliques(6, 5)), levels=[6, 3, 1])
     found = h.compare(h)
     np.testing.assert_array_equal(np.diag(found.adjusted_rand), 1.0)
@@ -113,7 +113,7 @@ def test_a_hierarchy_is_like_itself():
     assert repr(found).startswith("Comparison(adjusted Rand index of level 0 beside 0: 1.000")
 
 
-def test_each_level_stands_beside_the_nearest_of_the_other():
+def test_each_level_is_compared_with_the_nearest_of_the_other():
     graph = graphsoft.knn_graph(cloud(200))
     one = graphsoft.hierarchy(graph, levels=[20, 5])
     other = graphsoft.hierarchy(graph, levels=[40, 22, 4])
@@ -135,10 +135,10 @@ def test_points_are_matched_by_their_names():
     expected = metrics.adjusted_rand(one[1].labels, other[1].labels[place])
     assert found.adjusted_rand[1, 1] == expected
     rows = graphsoft.hierarchy(nx.to_scipy_sparse_array(graph), levels=[12, 4])
-    np.testing.assert_allclose(one.compare(rows).adjusted_rand.diagonal(), 1.0)  # no names: row by row
+    np.testing.assert_allclose(one.compare(rows).adjusted_rand.diagonal(), 1.0)  # without names, row by row
 
 
-def test_labels_of_any_kind_can_be_compared_with():
+def test_labels_of_many_kinds_can_be_compared():
     club = nx.karate_club_graph()
     h = graphsoft.hierarchy(club, levels=[4, 2])
     names = nx.get_node_attributes(club, "club")
@@ -155,7 +155,7 @@ def test_labels_of_any_kind_can_be_compared_with():
     assert h.compare(flat).adjusted_rand[0, 0] == metrics.adjusted_rand(h[0].labels, flat.labels)
 
 
-def test_common_points_in_pieces_are_those_in_one(monkeypatch):
+def test_common_points_counted_in_pieces_are_the_same(monkeypatch):
     one, other = (
         graphsoft.hierarchy(cloud(200), levels=[20], n_neighbors=count)[0].memberships for count in (5, 9)
     )
@@ -169,7 +169,7 @@ def test_common_points_in_pieces_are_those_in_one(monkeypatch):
     assert found[0].tobytes() == found[1].tobytes()
 
 
-def test_one_cluster_beside_one_and_beside_many():
+def test_one_cluster_is_compared_with_one_and_with_many():
     h = graphsoft.hierarchy(graph_of(np.zeros((5, 5))), levels=[5, 1])
     found = h.compare([0] * 5)
     assert found.adjusted_rand[1, 0] == found.nmi[1, 0] == 1.0
@@ -177,7 +177,7 @@ def test_one_cluster_beside_one_and_beside_many():
     assert all(len(match.merged) == 4 for match in found.matches[0])
 
 
-def test_other_points_are_refused():
+def test_clusterings_of_other_points_are_refused():
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[4])
     other = graphsoft.hierarchy(nx.relabel_nodes(nx.les_miserables_graph(), {"Javert": "Fauchelevant2"}), [4])
     with pytest.raises(InputError, match=r"other: has no point 'Javert'.*same points"):
@@ -197,7 +197,7 @@ def test_other_points_are_refused():
             h.compare(wrong)
 
 
-def test_noise_is_a_cluster_and_warned_of():
+def test_noise_is_compared_as_a_cluster_with_a_warning():
     h = graphsoft.hierarchy(nx.path_graph(6), [3, 2])
     with pytest.warns(GraphsoftWarning, match="other: -1"):
         noisy = h.compare([-1, 0, 0, 1, 1, -1])
@@ -207,7 +207,7 @@ def test_noise_is_a_cluster_and_warned_of():
     assert (noisy.adjusted_rand == h.compare([2, 0, 0, 1, 1, 2]).adjusted_rand).all()
 
 
-def test_a_level_stands_for_its_memberships():
+def test_a_level_can_be_given_in_place_of_its_memberships():
     h, other = (graphsoft.hierarchy(nx.path_graph(12), levels) for levels in ([6, 3], [4, 2]))
     assert str(h.compare(other[0])) == str(h.compare(other[0].memberships))
     assert metrics.nmi(h[0].labels, other[0]) == metrics.nmi(h[0].labels, other[0].memberships)

@@ -1,4 +1,4 @@
-"""What is said of clusters and points, against its definition."""
+"""Descriptions of clusters, torn points and distinctive features against their definitions."""
 
 import sys
 
@@ -36,17 +36,17 @@ def tables(draw, min_size=-3):
     return X, draw(memberships(n, m))
 
 
-# Points
+# points
 
 
 @given(factored_graphs())
-def test_a_margin_is_the_largest_less_the_second(case):
+def test_a_margin_is_the_largest_membership_minus_the_second(case):
     _, S = case
     close(margins(rows_of(S)), [naive.margin(row) for row in S])
 
 
 @given(factored_graphs(), st.integers(1, 12), st.data())
-def test_torn_points_are_the_points_with_the_largest_smaller_membership(case, count, data):
+def test_torn_points_are_ranked_by_the_smaller_of_two_memberships(case, count, data):
     _, S = case
     m = S.shape[1]
     if m == 1:
@@ -57,12 +57,12 @@ def test_torn_points_are_the_points_with_the_largest_smaller_membership(case, co
     np.testing.assert_array_equal(shares, S[points][:, [a, b]])
 
 
-def test_a_point_with_a_little_of_both_is_torn_more_than_one_that_has_hardly_any_of_one():
+def test_a_point_with_some_of_both_clusters_is_more_torn_than_one_with_little_of_one():
     points, _ = torn_between(rows_of(np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [0.2, 0.3, 0.5]])), 0, 1, 9)
     assert points.tolist() == [1, 2, 0]
 
 
-def test_torn_points_go_by_ids_and_have_names():
+def test_torn_points_are_found_by_ids_of_clusters_and_have_names():
     graph = nx.relabel_nodes(nx.barbell_graph(5, 1), dict(enumerate("abcdefghijk")))
     h = graphsoft.hierarchy(graph, levels=[4, 2])
     found = h.between("1-0", "1-1", count=2)
@@ -74,11 +74,11 @@ def test_torn_points_go_by_ids_and_have_names():
     assert len(apart.between("0-0", "0-1")) == 0
 
 
-# Clusters
+# clusters
 
 
 @given(factored_graphs(weights=small))
-def test_a_description_is_its_definition(case):
+def test_a_description_equals_its_definition(case):
     W, S = case
     graph, m = graph_of(W), S.shape[1]
     found = described(graph, rows_of(S), 3, [()] * m)
@@ -101,7 +101,7 @@ def test_a_description_is_its_definition(case):
             close(chance, others[int(name.split("-")[1])])
 
 
-def test_of_a_cluster_that_is_all_but_rounding_nothing_is_made_up():
+def test_a_cluster_that_holds_everything_but_rounding_is_not_compared_with_the_rest():
     S = np.repeat([[1 - 1e-12, 1e-12]], 8, axis=0)
     S[0] = [1 - 2e-12, 2e-12]
     found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()])
@@ -125,7 +125,7 @@ def test_the_order_of_the_nodes_does_not_matter(case, random):
     np.testing.assert_array_equal(margins(rows_of(S[order])), margins(rows_of(S))[order])
 
 
-def test_clear_clusters_are_never_left():
+def test_walks_never_leave_separate_clusters():
     W = np.kron(np.eye(3), np.ones((4, 4)) - np.eye(4))
     h = graphsoft.hierarchy(graph_of(W), levels=[3])
     for row in h.describe():
@@ -135,7 +135,7 @@ def test_clear_clusters_are_never_left():
         assert (h[0].margin == 1.0).all()
 
 
-def test_torn_points_count_as_leaving_whole_ones_do_not():
+def test_torn_points_raise_the_conductance_above_that_of_hard_clusters():
     h = graphsoft.hierarchy(graph_of(ring_of_cliques(4, 5)), levels=[4])
     for row in h.describe():
         assert 0 < row.hard_conductance <= row.conductance < 0.2
@@ -143,7 +143,7 @@ def test_torn_points_count_as_leaving_whole_ones_do_not():
 
 
 @pytest.mark.parametrize("n", [1, 4])
-def test_without_edges_there_is_no_walk(n):
+def test_without_edges_measures_of_walks_are_nan(n):
     h = graphsoft.hierarchy(graph_of(np.zeros((n, n))), levels=[1])
     row = h.describe()[0]
     assert row.size == n
@@ -158,7 +158,7 @@ def test_as_many_clusters_as_points():
     np.testing.assert_array_equal(h[0].margin, [naive.margin(row) for row in h[0].memberships.toarray()])
 
 
-def test_a_description_prints_and_becomes_a_frame():
+def test_a_description_can_be_printed_and_made_a_data_frame():
     h = graphsoft.hierarchy(cloud(200), levels=[40, 5])
     text = str(h.describe(0)).splitlines()
     assert len(text) == 32
@@ -174,18 +174,18 @@ def test_a_description_prints_and_becomes_a_frame():
         table.level = 3
 
 
-def test_a_frame_needs_pandas(monkeypatch):
+def test_a_data_frame_needs_pandas(monkeypatch):
     table = graphsoft.hierarchy(nx.path_graph(4), levels=[2]).describe()
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         table.to_pandas()
 
 
-# Features
+# features
 
 
 @given(tables())
-def test_columns_are_scored_by_the_difference_of_means(case):
+def test_columns_are_scored_by_differences_of_means(case):
     X, S = case
     names = [f"x{column}" for column in range(X.shape[1])]
     for values in (X, X.astype(np.float32)):
@@ -199,9 +199,9 @@ def test_columns_are_scored_by_the_difference_of_means(case):
 
 
 @given(tables())
-def test_sparse_columns_that_a_cluster_has_are_scored_alike(case):
+def test_sparse_columns_are_scored_in_the_same_way_where_a_cluster_has_them(case):
     X, S = case
-    X[0, 0] = -4.0  # else they would be words
+    X[0, 0] = -4.0  # without a negative entry, columns would be words
     scores, meaning = distinctive(sp.csr_array(X), rows_of(S), 9, range(X.shape[1]))
     assert "means" in meaning
     for q, found in enumerate(scores):
@@ -210,7 +210,7 @@ def test_sparse_columns_that_a_cluster_has_are_scored_alike(case):
 
 
 @given(tables(min_size=0), st.sampled_from([1.0, 0.25, 1e300, 1e-300]))
-def test_words_are_scored_by_the_ratio_of_their_rates(case, unit):
+def test_words_are_scored_by_ratios_of_rates(case, unit):
     X, S = case
     if not X.any():
         return
@@ -226,7 +226,7 @@ def test_words_are_scored_by_the_ratio_of_their_rates(case, unit):
         )
 
 
-def test_units_and_extreme_numbers_do_not_matter():
+def test_scores_do_not_depend_on_the_unit_however_extreme():
     X = cloud(60, d=2)
     S = rows_of(np.eye(5)[np.arange(60) // 12])
     once, _ = distinctive(X, S, 2, "ab")
@@ -237,7 +237,7 @@ def test_units_and_extreme_numbers_do_not_matter():
             close([score for _, score in one], [score for _, score in other])
 
 
-def test_a_table_in_blocks_is_a_table_in_one(monkeypatch):
+def test_a_table_read_in_blocks_gives_the_same_scores(monkeypatch):
     X, S = cloud(200, d=4), rows_of(np.eye(5)[np.arange(200) // 40])
     whole, _ = distinctive(X, S, 4, range(4))
     monkeypatch.setattr("graphsoft.result.distinctive.NUMBERS_AT_ONCE", 28)
@@ -247,7 +247,7 @@ def test_a_table_in_blocks_is_a_table_in_one(monkeypatch):
         close([score for _, score in one], [score for _, score in other])
 
 
-def test_steps_in_blocks_are_steps_in_one(monkeypatch):
+def test_steps_taken_in_blocks_give_the_same_description(monkeypatch):
     h = graphsoft.hierarchy(cloud(200), levels=[20, 5])
     whole = h.describe(0)
     monkeypatch.setattr("graphsoft.result.description.ROWS_PER_PIECE", 7)
@@ -267,7 +267,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     assert found[0] == found[1]
 
 
-def test_words_of_another_table_of_the_same_points():
+def test_words_may_come_from_another_table_of_the_same_points():
     h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
     words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
     found = h.distinctive(X=words, names=np.array(["bat", "puck", "the"]), count=1)
@@ -279,7 +279,7 @@ def test_words_of_another_table_of_the_same_points():
     assert {name for name, _ in h.distinctive(names=frame.columns)[0]} <= set("xyz")
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_are_refused():
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[6, 3])
     points = graphsoft.hierarchy(cloud(40), levels=[4])
     for wrong in ("2-0", "0-6", "00-1", 7, None, "Valjean", np.eye(2), sp.eye_array(2)):
@@ -314,7 +314,7 @@ def test_what_cannot_be_is_refused():
 
 
 @given(factored_graphs(), st.integers(1, 4))
-def test_the_best_of_rows(case, count):
+def test_best_in_rows_are_the_largest_positive_entries(case, count):
     S = case[1]
     for row, best in zip(S, best_in_rows(rows_of(S), count), strict=True):
         ranked = sorted(range(len(row)), key=lambda q: (-row[q], q))

@@ -1,4 +1,4 @@
-"""Hierarchies that take in new points: against dense copies, and what is promised of them."""
+"""Hierarchies with new points added: against dense copies, and the properties they document."""
 
 import dataclasses
 from itertools import pairwise
@@ -23,7 +23,7 @@ from shared.strategies import memberships, small, weight_matrices
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("d", [2, 12])
-def test_new_edges_go_to_the_nearest_of_all(weights, d):
+def test_new_edges_lead_to_the_nearest_of_old_and_new_points(weights, d):
     X, Y = halves(80, d=d)
     h = fitted(X, n_neighbors=5, weights=weights)
     grown = h.partial_update(Y)
@@ -61,7 +61,7 @@ def check_grown(h, grown, q):
 
 @pytest.mark.parametrize("polish", [True, False])
 @pytest.mark.parametrize("kind", ["points", "texts", "copies"])
-def test_a_grown_hierarchy_is_one(kind, polish):
+def test_a_grown_hierarchy_has_all_properties_of_one(kind, polish):
     X = texts(260) if kind == "texts" else cloud(260, centers=10)
     if kind == "copies":
         X = np.concatenate([X[:130], X[:40], X[130:], X[90:130], X[230:240], X[235:255]])
@@ -84,7 +84,7 @@ def test_a_grown_hierarchy_is_one(kind, polish):
     "options",
     [{}, {"polish": False}, {"method": "k-means"}, {"method": ["relation", "spectral", "relation"]}],
 )
-def test_cluster_graphs_of_a_grown_hierarchy_are_their_definition(options):
+def test_cluster_graphs_of_a_grown_hierarchy_equal_their_definition(options):
     X, Y = halves(160)
     grown = fitted(X, [20, 8, 3], **options).partial_update(Y)
     W = grown.graph.adjacency.toarray()
@@ -111,7 +111,7 @@ def test_polished_levels_are_refined_for_the_top():
     assert top[0] > top[1]
 
 
-def test_copies_are_taken_in_as_copies():
+def test_copies_of_old_points_are_added_as_copies():
     X = cloud(60, d=2)
     X = np.concatenate([X, X[:5]])
     h = fitted(X, n_neighbors=4)
@@ -167,21 +167,21 @@ def test_refining_raises_the_likelihood():
 
 @given(weight_matrices(weights=small, max_size=8), st.data())
 @settings(max_examples=60)
-def test_local_sweeps_are_their_definition_and_raise_the_local_likelihood(W, data):
+def test_local_sweeps_equal_their_definition_and_raise_the_local_likelihood(W, data):
     n, m = len(W), 3
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)))
-    S = 0.5 * data.draw(memberships(n, m)) + 0.5 / m  # no edge is unexplained, and no share is dropped
+    S = 0.5 * data.draw(memberships(n, m)) + 0.5 / m  # ends of edges share clusters, no share is dropped
     P = 0.5 * data.draw(memberships(m, 2)) + 0.25
     mass = S.T @ W.sum(axis=1)
     for parents in (np.eye(m), P):
-        at, said = S, -np.inf
+        at, before = S, -np.inf
         for sweeps in range(4):
             found = refit_rows(graph_of(W), sp.csr_array(S), rows, sp.csr_array(parents), sweeps)
-            # with parents, shares below three thousandths are dropped
+            # with parents, shares below 0.003 are dropped
             np.testing.assert_allclose(found.toarray(), at[rows], atol=0.01)
             likelihood = naive.local_likelihood(W, at @ parents, rows, mass @ parents)
-            assert likelihood >= said - 1e-9 * abs(likelihood)
-            at, said = naive.local_step(W, at, rows, mass, parents), likelihood
+            assert likelihood >= before - 1e-9 * abs(likelihood)
+            at, before = naive.local_step(W, at, rows, mass, parents), likelihood
     plain = refit_rows(graph_of(W), sp.csr_array(S), rows, None, 2)
     once = naive.local_step(W, S, rows, mass, np.eye(m))
     np.testing.assert_allclose(
@@ -189,7 +189,7 @@ def test_local_sweeps_are_their_definition_and_raise_the_local_likelihood(W, dat
     )
 
 
-def test_a_node_takes_in_the_clusters_of_its_neighbors():
+def test_a_node_gets_the_clusters_of_its_neighbors():
     hard = sp.csr_array(np.eye(2)[[0] * 5 + [1] * 5])
     wrong = sp.csr_array(np.eye(2)[[0, 0, 1, 0, 0] + [1] * 5])
     rows = np.array([2])
@@ -197,12 +197,12 @@ def test_a_node_takes_in_the_clusters_of_its_neighbors():
     np.testing.assert_allclose(found.toarray(), hard[rows].toarray(), atol=0.01)
 
 
-def test_a_graph_takes_in_nodes():
+def test_nodes_are_added_to_a_graph():
     W = ring_of_cliques(6, 6)
     h = graphsoft.hierarchy(graph_of(W), [6, 2])
     rows = np.zeros((4, 36 + 4))
     rows[0, :3] = rows[1, 6:9] = 2
-    rows[0, 36 + 2] = rows[2, 36] = 1.5  # reaches the old nodes by way of the first
+    rows[0, 36 + 2] = rows[2, 36] = 1.5  # the third reaches old nodes only through the first
     rows[3, 36 + 3] = 1
     with pytest.warns(GraphsoftWarning, match="2 rows of X have no neighbors"):
         grown = h.partial_update(rows)
@@ -212,7 +212,7 @@ def test_a_graph_takes_in_nodes():
     assert len(h.partial_update(rows[:2, :36]).graph) == 38
 
 
-def test_new_nodes_have_names():
+def test_new_nodes_can_be_named():
     graph = nx.les_miserables_graph()
     h = graphsoft.hierarchy(graph, LEVELS)
     row = np.zeros((1, 77))
@@ -236,7 +236,7 @@ def test_new_nodes_have_names():
 
 
 @pytest.mark.parametrize("method", ["k-means", "spectral", ["relation", "spectral"]])
-def test_other_methods_take_points_in(method):
+def test_points_are_added_to_hierarchies_of_other_methods(method):
     X, Y = halves(160)
     h = fitted(X, method=method)
     assert same(h.predict_proba(X), h[-1].memberships)
@@ -247,7 +247,7 @@ def test_other_methods_take_points_in(method):
         assert same(grown[-1].memberships[len(X) :], h.predict_proba(Y))
 
 
-def test_what_was_known_stays():
+def test_known_pairs_keep_old_points_as_they_are():
     X, Y = halves()
     h = fitted(X, must_link=[(0, 1)])
     grown = h.partial_update(Y)
@@ -255,7 +255,7 @@ def test_what_was_known_stays():
     assert same(grown[0].memberships[: len(X)], h[0].memberships)
 
 
-def test_rows_without_direction_are_taken_in():
+def test_rows_without_direction_are_added_without_edges():
     X = np.abs(cloud(40, d=3))
     X[5] = 0
     for weights in WEIGHTS:
@@ -268,7 +268,7 @@ def test_rows_without_direction_are_taken_in():
 
 
 @pytest.mark.parametrize("scale", [1e40, 1e100])
-def test_far_points_are_neighbors_among_themselves(scale):
+def test_distant_new_points_become_neighbors_of_each_other(scale):
     X, Y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([[1.0, 1], [1, 1.0001], [3, 3]]) * scale
     grown = graphsoft.hierarchy(X, [2], n_neighbors=1).partial_update(Y)
     assert grown.graph.adjacency[4, 5] == pytest.approx(np.exp(-1))  # each is the only neighbor of the other

@@ -1,4 +1,4 @@
-"""New points: against dense copies with neighbors found by brute force, and what is promised of them."""
+"""Memberships of new points: against brute force, and the properties they document."""
 
 import networkx as nx
 import numpy as np
@@ -19,7 +19,7 @@ from shared.new_points import LEVELS, close, fitted, halves, same
 from shared.shapes import cloud, graph_of, recall, texts
 from shared.strategies import factored_graphs, small
 
-# one step, and the chain
+# one step to old points, then to their clusters
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -33,7 +33,7 @@ def test_new_points_take_one_step_to_their_neighbors(metric):
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("d", [2, 12])
-def test_new_edges_weigh_what_edges_weigh(weights, d):
+def test_edges_of_new_points_are_weighted_like_others(weights, d):
     X, Y = halves(d=d)
     h = fitted(X, weights=weights, n_neighbors=7)
     steps = np.array([naive.step(X, y, 7, weights=weights) for y in Y])
@@ -44,7 +44,7 @@ def test_new_edges_weigh_what_edges_weigh(weights, d):
     st.integers(3, 25), st.integers(1, 10), st.integers(1, 8), st.sampled_from(WEIGHTS), st.integers(0, 99)
 )
 @settings(max_examples=40)
-def test_any_small_table(n, d, k, weights, seed):
+def test_small_tables_of_any_shape(n, d, k, weights, seed):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(n, d)), rng.normal(size=(4, d))
     k = min(k, n - 1)
@@ -54,7 +54,7 @@ def test_any_small_table(n, d, k, weights, seed):
         close(h.predict_proba(Y, level), steps @ h[level].memberships.toarray())
 
 
-def test_levels_follow_by_the_chain_rule():
+def test_levels_follow_from_each_other_by_the_chain_rule():
     X, Y = halves()
     h = fitted(X)
     close(h.predict_proba(Y, 0) @ h[0].parents, h.predict_proba(Y, 1).toarray())
@@ -68,11 +68,11 @@ def test_levels_follow_by_the_chain_rule():
     np.testing.assert_array_equal(h.predict(Y, 0), found[0].toarray().argmax(axis=1))
 
 
-# points that are known
+# new points that equal old ones
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_old_points_get_their_memberships_back(metric):
+def test_old_points_get_back_their_memberships(metric):
     X = np.round(cloud(90, d=4), 1)
     X[5] = X[6] = X[7]
     h = fitted(X, metric=metric)
@@ -81,7 +81,7 @@ def test_old_points_get_their_memberships_back(metric):
     np.testing.assert_array_equal(h.predict(X), h[-1].labels)
 
 
-def test_texts_are_known_by_their_direction():
+def test_texts_are_recognized_by_their_direction():
     X = texts(120)
     h = fitted(X[:100], metric="cosine")
     assert same(h.predict_proba(X[:100]), h[-1].memberships)
@@ -94,7 +94,7 @@ def test_texts_are_known_by_their_direction():
     assert same(other.predict_proba(X[100:]), other.predict_proba(dense[100:]))
 
 
-def test_single_precision_and_double_are_the_same_points():
+def test_single_and_double_precision_give_the_same_points():
     X, Y = (part.astype(np.float32) for part in halves(d=12))
     for old, new in ((X, Y), (X, Y.astype(np.float64)), (X.astype(np.float64), Y)):
         h = fitted(old)
@@ -102,7 +102,7 @@ def test_single_precision_and_double_are_the_same_points():
         assert same(h.predict_proba(new), fitted(X).predict_proba(Y))
 
 
-def test_nodes_get_their_memberships_back():
+def test_nodes_get_back_their_memberships():
     graph = nx.les_miserables_graph()
     A = nx.to_scipy_sparse_array(graph)
     h = graphsoft.hierarchy(graph, LEVELS)
@@ -125,7 +125,7 @@ def test_new_nodes_take_one_step_along_their_edges(case, data):
     close(h.predict_proba(row[None]), chances[None] @ h[0].memberships.toarray())
 
 
-# the same whatever else there is
+# results do not depend on other rows, on their order or on threads
 
 
 @pytest.mark.parametrize("kind", ["few dimensions", "many", "sparse", "manhattan", "graph"])
@@ -146,7 +146,7 @@ def test_rows_do_not_depend_on_each_other(kind):
     assert same(again.transform(Y), found)
 
 
-def test_no_rows_have_no_clusters():
+def test_a_table_without_rows_gives_a_result_without_rows():
     X, _ = halves()
     h = fitted(X)
     assert h.predict_proba(np.zeros((0, 3))).shape == (0, 3)
@@ -178,7 +178,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     assert found[0] == found[1]
 
 
-# odd rows
+# unusual rows and data
 
 
 def test_rows_without_neighbors_join_the_heaviest_cluster():
@@ -204,7 +204,7 @@ def test_rows_without_neighbors_join_the_heaviest_cluster():
         assert same(h.predict_proba(X), h[0].memberships)
 
 
-def test_points_far_away_and_of_extreme_scale():
+def test_distant_points_and_extreme_scales():
     X, Y = halves(d=5)
     h = fitted(X)
     far = np.concatenate([Y, [[1e200] * 5, [-1e300] * 5]])
@@ -238,7 +238,7 @@ def test_a_graph_without_edges():
     assert same(h.predict_proba([[0.0, 0, 1, 1]]), (h[0].memberships[[2]] + h[0].memberships[[3]]) / 2)
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_are_refused():
     X, Y = halves()
     h = fitted(X)
     for wrong, problem in [
@@ -282,7 +282,7 @@ def test_what_cannot_be_is_refused():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "cosine"])
-def test_walks_find_nearly_all(kind, monkeypatch):
+def test_graph_search_finds_nearly_all_neighbors(kind, monkeypatch):
     X = texts(2200) if kind != "dense" else cloud(2200, centers=20, d=12)
     metric = "euclidean" if kind == "dense" else "cosine"
     old, new = X[:2000], X[2000:]
@@ -300,7 +300,7 @@ def test_walks_find_nearly_all(kind, monkeypatch):
     assert same(h.predict_proba(new)[:5], h.predict_proba(new[:5]))
 
 
-def test_every_exact_way_finds_the_same():
+def test_all_exact_searches_find_the_same():
     X, Y = halves(800, d=6)
     points = Points.of(X)
     others = points.alongside(np.round(np.concatenate([Y, Y + 1e6]), 1))
@@ -316,10 +316,10 @@ def test_every_exact_way_finds_the_same():
 
 
 @pytest.mark.parametrize("way", ["by_tree", "by_products", "_one_by_one", "by_pairs"])
-def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbors(way):
+def test_exact_searches_break_ties_by_index_and_cope_with_distant_blobs(way):
     grid = np.stack(np.meshgrid(*[np.arange(3.0)] * 4), axis=-1).reshape(-1, 4)
     blobs = cloud(300, d=5)
-    blobs[::3] += 1e9  # float32 sees these as a few points
+    blobs[::3] += 1e9  # in float32 these would be a few points only
     blobs[1::3, 2] -= 1e7
     for X, Y, k in [(grid, np.repeat(grid[:40] + 0.5, 2, axis=0), 3), (blobs, blobs[::4] + 0.01, 4)]:
         points = Points.of(X)
@@ -330,7 +330,7 @@ def test_ties_go_to_the_lower_index_and_blobs_far_apart_keep_their_neighbors(way
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_walks_on_few_points_find_all(kind):
+def test_graph_search_on_few_points_finds_all_neighbors(kind):
     X, Y = halves(40)
     points = Points.of(kind(X))
     others = points.alongside(kind(Y))
@@ -341,12 +341,12 @@ def test_walks_on_few_points_find_all(kind):
     np.testing.assert_array_equal(near, nearest.nearest_among(points, others, 6)[0])
 
 
-def test_what_is_typical_of_huge_distances_is_finite():
+def test_the_median_of_huge_distances_is_finite():
     far = np.array([[1.7e308], [1.7e308]])
     assert ScaledLists.of(np.array([[1], [0]]), far).typical == 1.7e308
 
 
-def test_columns_of_a_frame_keep_their_order():
+def test_a_data_frame_must_have_the_same_columns_in_order():
     X = pd.DataFrame(cloud(60, d=3), columns=["a", "b", "c"])
     h = graphsoft.hierarchy(X, levels=[4])
     np.testing.assert_array_equal(h.predict(X), h.predict(X.to_numpy()))
@@ -359,7 +359,7 @@ def test_columns_of_a_frame_keep_their_order():
     assert grown.features.columns == ("a", "b", "c")
 
 
-def test_rows_are_weights_also_where_the_graph_was_made_of_distances():
+def test_rows_are_taken_as_weights_even_if_the_graph_was_made_of_distances():
     from sklearn.neighbors import KNeighborsTransformer
 
     X = cloud(60)
