@@ -1,4 +1,4 @@
-"""Write out the sets that scikit-learn and networkx carry: ``python make_bundled.py``. Needs scikit-learn."""
+"""Write the sets that come from scikit-learn and networkx: ``python make_bundled.py``."""
 
 import csv
 import gzip
@@ -24,7 +24,7 @@ def main() -> None:
     """Write digits.csv.gz, iris.csv, karate.graphml and les_miserables.graphml."""
     digits = load_digits()
     pixels = [[*map(int, image), int(label)] for image, label in zip(digits.data, digits.target, strict=True)]
-    # no time stamp inside: the same bytes each time
+    # without a time stamp, so that the bytes are the same each time
     packed = gzip.compress(table([*digits.feature_names, "label"], pixels), compresslevel=9, mtime=0)
     (FOLDER / "digits.csv.gz").write_bytes(packed)
 

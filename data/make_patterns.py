@@ -1,4 +1,4 @@
-"""Draw the synthetic patterns: ``python make_patterns.py``. The same bytes come out each time."""
+"""Draw the synthetic patterns: ``python make_patterns.py``. It writes the same bytes each time."""
 
 import csv
 from pathlib import Path

@@ -1,28 +1,29 @@
-"""Cluster documents and words at once, in the graph that joins a document to its words.
+"""Cluster documents and words at once, in the graph that joins each document to its words.
 
     python examples/documents_and_words.py [--data DIR] [--output DIR] [--quick]
 
-`graphsoft.bipartite_graph` makes nodes of the rows and of the columns of a table, so that a cluster holds
-documents with the words that they use, and no second step has to describe it. Relation factorization of such
-a graph is the aspect model (probabilistic latent semantic analysis), started by contraction instead of by
-chance, and with a hierarchy on top.
+`graphsoft.bipartite_graph` makes a node of every row and every column of a table. So a cluster holds
+documents together with the words that they use, and no second step has to describe it. Relation factorization
+of such a graph is the aspect model (probabilistic latent semantic analysis), started from a contraction of
+the graph in place of random numbers, and with a hierarchy on top.
 
-Printed are, for each cluster, the words that most tell it, each with its probability for it, and how torn the
-most torn words are. With ``--data`` these are the four newsgroups of ``DIR/ng4_paper.npz``
-(``data, indices, indptr, shape, y, vocab``), and the adjusted Rand index of the documents is compared with
-that of their nearest neighbors by cosine, and of the aspect model from random starts, with the
-log-likelihood that each reached. Without it they are some forty sentences. The picture is the table, its rows
+For each cluster the script prints the words that characterize it most, each with its probability of belonging
+to the cluster, and then the words that are torn between clusters. The picture shows the table with its rows
 and columns sorted by cluster.
+
+Without ``--data`` the documents are some forty sentences. With it they are the four newsgroups of
+``DIR/ng4_paper.npz`` (``data, indices, indptr, shape, y, vocab``). Then the script also compares the adjusted
+Rand index of the documents with two other ways: the graph of their nearest neighbors by cosine, and the
+aspect model from random starts, with the log-likelihood that each run reached.
 """
 
-import argparse
 import re
-from pathlib import Path
+from collections import Counter
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
@@ -33,25 +34,10 @@ import matplotlib.pyplot as plt
 
 # Tables need more sweeps than graphs of nearest neighbors.
 METHOD = Relation(rounds=30)
-PLAIN = {
-    "a",
-    "and",
-    "are",
-    "as",
-    "at",
-    "by",
-    "for",
-    "from",
-    "in",
-    "is",
-    "it",
-    "its",
-    "of",
-    "on",
-    "the",
-    "to",
-    "with",
-}
+STOP_WORDS = {
+    "a", "and", "are", "as", "at", "by", "for", "from",
+    "in", "is", "it", "its", "of", "on", "the", "to", "with",
+}  # fmt: skip
 
 SENTENCES = """
 sea: the boat left the harbour with the tide and the wind
@@ -100,9 +86,9 @@ garden: weeds take water and light from the flowers
 def sentences():
     """Return counts of words in the sentences above, their subjects, and the words."""
     lines = [line.split(": ") for line in SENTENCES.strip().splitlines()]
-    texts = [[word for word in re.findall(r"\w+", text) if word not in PLAIN] for _, text in lines]
-    every = [word for text in texts for word in text]
-    words = sorted({word for word in every if every.count(word) > 1})  # one use joins nothing
+    texts = [[word for word in re.findall(r"\w+", text) if word not in STOP_WORDS] for _, text in lines]
+    used = [word for text in texts for word in text]
+    words = sorted({word for word in used if used.count(word) > 1})  # a word used once joins no sentences
     number = {word: place for place, word in enumerate(words)}
     uses = [(row, number[word]) for row, text in enumerate(texts) for word in text if word in number]
     counts = sp.coo_array((np.ones(len(uses)), np.transpose(uses)), shape=(len(texts), len(words)))
@@ -111,13 +97,13 @@ def sentences():
 
 def newsgroups(directory):
     """Return tf-idf of words in documents, the newsgroups, and the words."""
+    table, classes = labeled(directory, "ng4_paper")
     with np.load(directory / "ng4_paper.npz", allow_pickle=False) as file:
-        table = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-        return table.astype(float), file["classes"][file["y"]], file["vocab"]
+        return table.astype(float), file["classes"][classes], file["vocab"]
 
 
 def aspect_model(A, count, rng, steps=100):
-    """Fit the aspect model from a random start: the log-likelihood, and the likeliest aspect of each row."""
+    """Fit the aspect model from a random start; return its log-likelihood and the best aspect of each row."""
     entries = A.tocoo()
     by_row = sp.csr_array((np.ones(A.nnz), (entries.row, np.arange(A.nnz))), shape=(A.shape[0], A.nnz))
     by_column = sp.csr_array((np.ones(A.nnz), (entries.col, np.arange(A.nnz))), shape=(A.shape[1], A.nnz))
@@ -145,18 +131,15 @@ def log_likelihood(A, memberships):
 
 
 def describe(A, level, subjects, words):
-    """Print the documents of each cluster, and the words that tell it."""
+    """Print the documents of each cluster, and the words that characterize it."""
     documents = A.shape[0]
     shares = level.memberships[documents:].toarray()
-    often = A.sum(axis=0)[:, None] * shares
+    counts = A.sum(axis=0)[:, None] * shares  # of each word in each cluster
     for cluster in range(shares.shape[1]):
         inside = subjects[level.labels[:documents] == cluster]
-        names, counts = np.unique(inside, return_counts=True)
-        held = ", ".join(
-            f"{n} {name}" for n, name in sorted(zip(counts, names, strict=True), reverse=True)[:2]
-        )
-        top = np.argsort(-often[:, cluster] * shares[:, cluster], kind="stable")[:8]
-        print(f"cluster {cluster}: {len(inside)} documents ({held})")
+        most = ", ".join(f"{number} {name}" for name, number in Counter(inside.tolist()).most_common(2))
+        top = np.argsort(-counts[:, cluster] * shares[:, cluster], kind="stable")[:8]
+        print(f"cluster {cluster}: {len(inside)} documents ({most})")
         print("  " + ", ".join(f"{words[word]} {shares[word, cluster]:.2f}" for word in top))
     uses = np.diff(A.tocsc().indptr)
     entropy = level.entropy[documents:] * (uses > 2)
@@ -165,7 +148,7 @@ def describe(A, level, subjects, words):
 
 
 def compare(A, subjects, found, quick):
-    """Print how the documents' clusters agree with their subjects, beside two other ways."""
+    """Print how well the documents' clusters agree with their subjects, beside two other ways."""
     count, n = found.memberships.shape[1], A.shape[0]
     lines = [("documents and words", found.labels[:n], log_likelihood(A, found.memberships))]
     near = graphsoft.hierarchy(A, [100, 20, count], metric="cosine")[-1]
@@ -174,8 +157,8 @@ def compare(A, subjects, found, quick):
         reached, labels = aspect_model(A, count, np.random.default_rng(seed), 30 if quick else 100)
         lines.append((f"aspect model, random start {seed}", labels, reached))
     for name, labels, reached in lines:
-        said = "" if reached is None else f", log-likelihood {reached:.0f}"
-        print(f"{name:42} ARI {metrics.adjusted_rand(subjects, labels):.3f}{said}")
+        likelihood = "" if reached is None else f", log-likelihood {reached:.0f}"
+        print(f"{name:42} ARI {metrics.adjusted_rand(subjects, labels):.3f}{likelihood}")
 
 
 def draw(A, level, words, path):
@@ -203,22 +186,17 @@ def draw(A, level, words, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="a folder with ng4_paper.npz")
-    parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the picture")
-    parser.add_argument("--quick", action="store_true", help="fewer random starts")
-    given = parser.parse_args()
-    given.output.mkdir(parents=True, exist_ok=True)
-    A, subjects, words = sentences() if given.data is None else newsgroups(given.data)
+    options = page_parser(__doc__, data="folder of ng4_paper.npz", quick="fewer random starts").parse_args()
+    A, subjects, words = sentences() if options.data is None else newsgroups(options.data)
     graph = graphsoft.bipartite_graph(A, [("document", row) for row in range(A.shape[0])], words)
     level = graphsoft.hierarchy(graph, [4], method=METHOD)[-1]
     describe(A, level, subjects, words)
-    if given.data is None:
+    if options.data is None:
         found = metrics.adjusted_rand(subjects, level.labels[: A.shape[0]])
         print(f"documents against their subjects: adjusted Rand index {found:.2f}")
     else:
-        compare(A, subjects, level, given.quick)
-    draw(A, level, words, given.output / "documents_and_words.png")
+        compare(A, subjects, level, options.quick)
+    draw(A, level, words, options.output / "documents_and_words.png")
 
 
 if __name__ == "__main__":

@@ -2,35 +2,32 @@
 
     python examples/few_labels.py [--data DIR] [--output DIR] [--quick]
 
-Section 4.3 of "Soft Clustering on Graphs" says that walks of several steps always lead to better
-classification than the graph itself, and that learning on clusters is much faster than on points. Here a
-learner is given the labels of 4 to 160 points, one of each class at least and the others by chance, and its
-accuracy is taken over all other points: by walks along 1, 4, 16 and 64 edges at a time, and by way of each
-level. It prints means over several draws and their spread, and the least time of one solution.
+Section 4.3 of "Soft Clustering on Graphs" says that walks of several steps always classify better than the
+graph itself, and that learning on clusters is much faster than on points. This script measures both. A
+learner is given the labels of 4 to 160 points: one point of each class, and the others chosen at random. Its
+accuracy is measured on all other points, for walks of 1, 4, 16 and 64 steps and for each level of the
+hierarchy. The table shows the mean accuracy over several draws, the standard deviation, and the shortest time
+of one solution.
 
-All of it twice, since what longer steps bring depends on how far a walk goes anyway: one that stops with a
-chance of 0.02 each time, as is the default, goes 50 times on average, and one that stops with 0.5 twice.
+All of it is done twice, because the benefit of longer steps depends on how far a walk goes anyway. With the
+default chance of 0.02 to stop after each step a walk takes 50 steps on average. With a chance of 0.5 it takes
+two.
 
-``DIR`` holds ``usps_1234.npz`` (``X``, ``y``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``,
-``y``). Without it the set is the digits that come with the project.
+``DIR`` holds ``usps_1234.npz`` (``X``, ``y``) and ``ng4_paper.npz`` (``data, indices, indptr, shape, y``).
+Without ``--data`` the set is the digits that come with the project.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import bundled, labeled, page_parser
 
 import graphsoft
-from graphsoft.datasets import read
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-BUNDLED = Path(__file__).parents[1] / "data" / "digits.csv.gz"
 STOPS = {0.02: "a walk stops with chance 0.02", 0.5: "a walk stops with chance 0.5"}
 STEPS = [1, 4, 16, 64]
 COUNTS = [4, 8, 16, 40, 80, 160]
@@ -39,26 +36,23 @@ COUNTS = [4, 8, 16, 40, 80, 160]
 def read_sets(directory):
     """Yield name, features, classes, metric, and the sizes of the levels."""
     if directory is None:
-        print("no --data: the bundled digits stand in for USPS, and the newsgroups are skipped\n")
-        digits = read(BUNDLED, labels="label")
-        yield "Bundled digits", digits.data, np.asarray(digits.labels), "euclidean", [100, 20, 10]
+        print("no --data: the bundled digits take the place of USPS, and the newsgroups are skipped\n")
+        digits = bundled("digits.csv.gz")
+        yield "Bundled digits", digits.data, digits.labels, "euclidean", [100, 20, 10]
         return
-    with np.load(directory / "usps_1234.npz", allow_pickle=False) as file:
-        yield "USPS 1-4", file["X"], file["y"], "euclidean", [100, 20, 10, 4]
-    with np.load(directory / "ng4_paper.npz", allow_pickle=False) as file:
-        words = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-        yield "Four newsgroups", words, file["y"], "cosine", [100, 20, 4]
+    yield "USPS 1-4", *labeled(directory, "usps_1234"), "euclidean", [100, 20, 10, 4]
+    yield "Four newsgroups", *labeled(directory, "ng4_paper"), "cosine", [100, 20, 4]
 
 
 def draw_labels(truth, count, rng):
-    """Choose points to label: one of each class, the others by chance."""
+    """Choose points to label: one of each class, and the others at random."""
     first = [rng.choice(np.flatnonzero(truth == each)) for each in np.unique(truth)]
     rest = rng.permutation(np.setdiff1d(np.arange(len(truth)), first))[: max(count - len(first), 0)]
     return np.concatenate([first, rest]).astype(int)
 
 
 def learners(h):
-    """List the ways to walk, by name, as what `propagate` is to be told."""
+    """Name the ways to walk, each with its arguments for `propagate`."""
     ways = {f"{steps} step{'s' * (steps > 1)}": {"steps": steps} for steps in STEPS}
     for level, each in enumerate(h):
         ways[f"{each.memberships.shape[1]} clusters"] = {"level": level}
@@ -66,7 +60,7 @@ def learners(h):
 
 
 def measure(h, truth, draws, stop):
-    """Return accuracies, (ways, counts, draws), and seconds of one solution, (ways)."""
+    """Return the ways, the counts, accuracies (ways, counts, draws), and seconds of one solution (ways)."""
     counts = [count for count in COUNTS if count >= len(np.unique(truth))]
     ways = learners(h)
     accuracy, seconds = np.zeros((len(ways), len(counts), draws)), np.full(len(ways), np.inf)
@@ -85,7 +79,7 @@ def measure(h, truth, draws, stop):
 
 
 def print_table(names, counts, accuracy, seconds):
-    """Print mean accuracies, their spread over draws, and the seconds beside those of one step on points."""
+    """Print mean accuracies with their standard deviations, and how much faster each way is than one step."""
     print(f"{'labels':>12}" + "".join(f"{count:>13}" for count in counts) + "        ms   times faster")
     for name, row, each in zip(names, accuracy, seconds, strict=True):
         cells = "".join(f"  {one.mean():.3f} ±{one.std():.3f}" for one in row)
@@ -93,7 +87,7 @@ def print_table(names, counts, accuracy, seconds):
 
 
 def compare(names, accuracy):
-    """Tell in how many of the draws each way was better than one step, or worse."""
+    """Print in how many of the draws each way was better than one step, or worse."""
     for name, row in zip(names[1:], accuracy[1:], strict=True):
         better, worse = (row > accuracy[0]).sum(), (row < accuracy[0]).sum()
         gain = (row - accuracy[0]).mean()
@@ -106,11 +100,9 @@ def draw_curves(panels, name, runs):
     """Draw accuracy against labels, a panel for each chance to stop."""
     for panel, (stop, (names, counts, accuracy, _)) in zip(panels, runs.items(), strict=True):
         few = sum("step" in each for each in names)
-        blues, reds = (
-            plt.cm.Blues(np.linspace(0.45, 1, few)),
-            plt.cm.Oranges(np.linspace(0.9, 0.4, len(names) - few)),
-        )
-        for label, row, color in zip(names, accuracy, [*blues, *reds], strict=True):
+        blues = plt.cm.Blues(np.linspace(0.45, 1, few))
+        oranges = plt.cm.Oranges(np.linspace(0.9, 0.4, len(names) - few))
+        for label, row, color in zip(names, accuracy, [*blues, *oranges], strict=True):
             style = "-" if "step" in label else "--"
             panel.plot(counts, row.mean(axis=1), style, color=color, marker="o", ms=4, label=label)
         panel.set_xscale("log")
@@ -125,18 +117,13 @@ def draw_curves(panels, name, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=folder, help="directory of the sets")
-    parser.add_argument("--output", type=Path, default=Path("out"), help="where the picture goes")
-    parser.add_argument("--quick", action="store_true", help="3 draws instead of 10")
-    arguments = parser.parse_args()
+    parser = page_parser(__doc__, data="folder of the two sets", quick="3 draws instead of 10")
+    options = parser.parse_args()
     results = {}
-    for name, X, truth, metric, levels in read_sets(arguments.data):
+    for name, X, truth, metric, levels in read_sets(options.data):
         h = graphsoft.hierarchy(X, levels, metric=metric)
-        graphsoft.propagate(h, {0: 0}, level=0)  # compiles, so that no seconds count that
-        results[name] = {stop: measure(h, truth, 3 if arguments.quick else 10, stop) for stop in STOPS}
+        graphsoft.propagate(h, {0: 0}, level=0)  # compiles, which is not to be timed
+        results[name] = {stop: measure(h, truth, 3 if options.quick else 10, stop) for stop in STOPS}
         for stop, (names, counts, accuracy, seconds) in results[name].items():
             print(f"## {name}, {h}; {STOPS[stop]}\n")
             print_table(names, counts, accuracy, seconds)
@@ -152,9 +139,8 @@ def main():
     )
     for row, (name, runs) in zip(panels, results.items(), strict=True):
         draw_curves(row, name, runs)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    figure.savefig(arguments.output / "few_labels.png", dpi=120)
-    print(f"picture: {arguments.output / 'few_labels.png'}")
+    figure.savefig(options.output / "few_labels.png", dpi=120)
+    print(f"picture: {options.output / 'few_labels.png'}")
 
 
 if __name__ == "__main__":

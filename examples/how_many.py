@@ -1,28 +1,29 @@
-"""Count clusters: the number of classes beside the suggested number of clusters, set by set.
+"""Count clusters: the number of classes beside the suggested number of clusters, for many sets.
 
     python examples/how_many.py [--data DIR] [--peers] [--draw NAME] [--output DIR]
 
-Nobody knows how many clusters there are, and labels are one opinion: ten digits are written in more than ten
-ways, and two kinds of iris look alike. So the table has three more candidates beside the suggestion, in the
-order of their scores, and a mark where the score is one that clouds without clusters also reach. ``paid`` are
-the clusters that survive a price on each, as in the discussion of "Soft Clustering on Graphs" with its beta
-of 0.7; only for up to 2000 points, as it looks at all clusters for each edge. With ``--peers`` there is also
-what the greatest modularity has, by Leiden, and HDBSCAN on the features (which leaves points out as noise).
+There is no true number of clusters, and labels are one opinion: the ten digits are written in more than ten
+ways, and two kinds of iris look alike. So the table shows three more candidates beside the suggestion, in the
+order of their scores. A question mark means that data without clusters often reach such a score too. The
+column ``paid`` has the number of clusters that survive a price on each, as in the discussion of "Soft
+Clustering on Graphs" with its beta of 0.7. It is computed for up to 2000 points only, because it looks at all
+clusters for each edge. ``--peers`` adds the number of clusters with the greatest modularity, by Leiden, and
+the number that HDBSCAN finds in the features (HDBSCAN leaves some points out as noise).
 
-The last lines say how far each is off: the mean of |log(found / classes)|, where 0.69 is a factor of two; for
-every other set from the first on, for those between, and for all.
+The last lines say how far each way is off: the mean of |log(found / classes)|, where 0.69 is a factor of two.
+The mean is taken over one half of the sets (the first, the third and so on), over the other half, and over
+all.
 
 ``how_many.png`` shows for one set what speaks for each number of clusters. ``DIR`` holds labeled sets as for
-``examples/benchmarks/quality.py``; without it the sets are those that come with the project.
+``examples/benchmarks/quality.py``. Without ``--data`` the sets are those that come with the project.
 """
 
-import argparse
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import BUNDLED, labeled_sets, page_parser
 
 import graphsoft
 from graphsoft.datasets import read
@@ -30,9 +31,8 @@ from graphsoft.datasets import read
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-BUNDLED = Path(__file__).parents[1] / "data"
-SURE = 1.5  # clouds without clusters seldom score as much
-MAX_PAID = 2000
+SURE = 1.5  # points without clusters seldom reach this score
+MAX_PAID = 2000  # points
 
 
 def bundled_sets():
@@ -45,21 +45,8 @@ def bundled_sets():
         yield Path(name).name.split(".")[0], found.data, found.labels
 
 
-def read_sets(directory):
-    """Yield name, data and classes of the sets in a directory."""
-    for path in sorted(directory.glob("*.npz")):
-        with np.load(path, allow_pickle=False) as file:
-            if "y" not in file:
-                continue
-            if "X" in file:
-                yield path.stem, file["X"], file["y"]
-                continue
-            buffers = file["data"], file["indices"], file["indptr"]
-            yield path.stem, sp.csr_array(buffers, shape=tuple(file["shape"])), file["y"]
-
-
 def graph_of(name, data):
-    """Take a graph as it is, and join points to their nearest."""
+    """Take a graph as it is, and join points to their nearest neighbors."""
     if sp.issparse(data) and not name.startswith("graph_"):
         return graphsoft.knn_graph(data, metric="cosine")
     return graphsoft.as_graph(data, affinity="precomputed" if sp.issparse(data) else "auto")
@@ -72,9 +59,9 @@ def by_peers(data, graph):
     from sklearn.cluster import HDBSCAN
 
     edges = sp.triu(graph.adjacency, 1).tocoo()
-    other = igraph.Graph(len(graph), list(zip(*(ends.tolist() for ends in edges.coords), strict=True)))
+    network = igraph.Graph(len(graph), list(zip(*(ends.tolist() for ends in edges.coords), strict=True)))
     partition = leidenalg.find_partition(
-        other, leidenalg.ModularityVertexPartition, weights=edges.data, seed=0
+        network, leidenalg.ModularityVertexPartition, weights=edges.data, seed=0
     )
     found = {"Leiden": len(partition)}
     if isinstance(data, np.ndarray):
@@ -109,8 +96,8 @@ def sum_up(classes, found):
         if not known:
             continue
         off = np.array([abs(np.log(number / classes[at])) for at, number in known])
-        first = np.array([at % 2 == 0 for at, _ in known])
-        halves = [f"{off[half].mean():.2f}" if half.any() else "-" for half in (first, ~first)]
+        even = np.array([at % 2 == 0 for at, _ in known])
+        halves = [f"{off[half].mean():.2f}" if half.any() else "-" for half in (even, ~even)]
         exact, near = np.count_nonzero(off < 1e-9), np.count_nonzero(off <= np.log(1.25) + 1e-9)
         print(f"{way:34} {len(off):5} {halves[0]:>10} {halves[1]:>10} {off.mean():5.2f} {exact:7} {near:17}")
 
@@ -121,7 +108,7 @@ def draw(name, suggestion, classes, path):
     rows = [
         ("score", "score: fall times\nroot of clusters"),
         ("stability", "stability\n(adjusted Rand index)"),
-        ("held_out", "edges left out, nats\nabove their degrees"),
+        ("held_out", "held-out edges: nats\nabove degrees alone"),
     ]
     figure, axes = plt.subplots(3, 1, figsize=(7.5, 7), sharex=True, layout="constrained")
     for axis, (attribute, title) in zip(axes, rows, strict=True):
@@ -129,7 +116,7 @@ def draw(name, suggestion, classes, path):
         if attribute == "score":
             axis.bar(sizes, values, color="0.6", width=0.7)
             axis.axhline(SURE, color="0.3", linewidth=0.8, linestyle=":")
-            axis.annotate("reached without clusters too", (60, SURE), ha="right", va="bottom", fontsize=8)
+            axis.annotate("also reached without clusters", (60, SURE), ha="right", va="bottom", fontsize=8)
         else:
             axis.plot(sizes, values, color="0.3", marker=".", markersize=4)
         axis.axvline(suggestion.clusters, color="C0", linewidth=1.5, label=f"found: {suggestion.clusters}")
@@ -144,20 +131,15 @@ def draw(name, suggestion, classes, path):
 
 def main():
     """Print the table, and draw one set."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=folder, metavar="DIR", help="labeled .npz sets")
-    parser.add_argument(
-        "--peers", action="store_true", help="count by Leiden and HDBSCAN too; needs '.[bench]'"
-    )
-    parser.add_argument("--draw", metavar="NAME", help="the set to draw; the first of them without it")
-    parser.add_argument("--output", type=Path, default=Path("out"), metavar="DIR")
+    parser = page_parser(__doc__, data="folder of labeled sets")
+    parser.add_argument("--peers", action="store_true", help="add Leiden and HDBSCAN; needs '.[bench]'")
+    parser.add_argument("--draw", metavar="NAME", help="the set to draw; the first one by default")
     options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
 
     ways = "    paid" + ("  Leiden HDBSCAN" if options.peers else "")
     print(f"{'set':22} points classes  found  or             score stability{ways}")
     classes, found, drawn = [], [], None
-    for name, data, labels in read_sets(options.data) if options.data else bundled_sets():
+    for name, data, labels in labeled_sets(options.data) if options.data else bundled_sets():
         classes.append(len(np.unique(labels)))
         suggestion, row = count(name, data, classes[-1], options.peers)
         found.append(row)

@@ -2,72 +2,69 @@
 
     python examples/how_sure.py [--data DIR] [--output DIR] [--quick]
 
-Prints, for the bundled digits: what each cluster of the top level is like, the images that are torn between
-the two clusters which touch most, how stable clusters are when the edges of the graph are weighed anew, and
-what changes with twice the neighbors. ``how_sure.png`` shows examples of every cluster, the pixels that set
-it apart, and its stability.
+The first part looks at the bundled digits. It prints what each cluster of the top level is like, the images
+that are torn between the two clusters that touch most, how stable the clusters are when the weights of the
+edges are changed at random, and what changes with twice as many neighbors. ``how_sure.png`` shows examples of
+every cluster, the pixels that set it apart, and its stability.
 
-Then it asks what stability is worth where the classes are known: whether stable clusters are purer (the rank
-correlation over the clusters of a level), and whether points that keep their company, or have a large margin,
-are more often of the class that most of their cluster are of: 0.5 would be chance, and 1 without exception.
+The second part asks what stability is worth where the classes are known. Are stable clusters purer? The
+answer is the rank correlation over the clusters of a level. Are points that keep their company, or have a
+large margin, more often of the class that most of their cluster belongs to? The answer is the chance that one
+such point scores higher than a point of another class: 0.5 is no better than guessing, and 1 is without
+exception.
+
 ``DIR`` holds labeled sets (``X`` or ``data, indices, indptr, shape``, and ``y``; names that begin with
-``graph_`` are graphs). Without it they are bundled ones and patterns. Of ``ng4_paper.npz``, which has a
-``vocab``, it also prints the words that set clusters apart.
+``graph_`` are graphs). For ``ng4_paper.npz``, which has a ``vocab``, the script also prints the words that
+set clusters apart. Without ``--data`` the sets are two bundled ones and the patterns.
 """
-
-import argparse
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import bundled, labeled, labeled_sets, page_parser
 from scipy.stats import rankdata, spearmanr
 
 import graphsoft
 from graphsoft import patterns
-from graphsoft.datasets import read
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-BUNDLED = Path(__file__).parents[1] / "data"
-SIDE = 8  # pixels
-PIXELS = [f"row {row} column {column}" for row in range(SIDE) for column in range(SIDE)]
+WIDTH = 8  # of an image, in pixels
+PIXELS = [f"row {row} column {column}" for row in range(WIDTH) for column in range(WIDTH)]
 INK = "#3b6ea5"
 
 
 def look_at_digits(rounds, output):
-    digits = read(BUNDLED / "digits.csv.gz", labels="label")
+    digits = bundled("digits.csv.gz")
     h = graphsoft.hierarchy(digits.data, levels=[100, 20, 10])
     table = h.describe(names=PIXELS)
     print(f"{h}\n\n{table}\n")
 
     one, other = closest(table)
     torn = h.between(one, other, count=10)
-    print(f"images between {one} and {other}, which touch most, and their memberships:\n{torn}\n")
+    print(f"images between {one} and {other}, the two clusters that touch most:\n{torn}\n")
 
     found = graphsoft.stability(h, rounds)
     print(f"{found}\n")
 
     wider = graphsoft.hierarchy(digits.data, levels=[100, 20, 10], n_neighbors=20)
-    print(f"beside the clusters of 20 neighbors instead of 10:\n{h.compare(wider)}\n")
+    print(f"beside the clusters from 20 neighbors in place of 10:\n{h.compare(wider)}\n")
 
-    output.mkdir(parents=True, exist_ok=True)
     path = output / "how_sure.png"
     draw(h, table, found, torn, digits).savefig(path, dpi=130)
     print(f"{path} written\n")
 
 
 def closest(table):
-    """Find the two clusters between which a step along an edge is the likeliest."""
+    """Find the two clusters between which a step along an edge is most likely."""
     chances = {(row.id, id): chance for row in table for id, chance in row.neighbors}
     return max(chances, key=chances.get)
 
 
 def draw(h, table, found, torn, digits):
     order = np.argsort(found.clusters[-1])
-    apart = h.distinctive(count=SIDE**2, names=range(SIDE**2))
+    apart = h.distinctive(count=WIDTH**2, names=range(WIDTH**2))
     figure = plt.figure(figsize=(10, 11.5))
     grid = figure.add_gridspec(
         len(order), 10, left=0.14, right=0.97, top=0.93, bottom=0.22, hspace=0.12, wspace=0.15
@@ -77,11 +74,11 @@ def draw(h, table, found, torn, digits):
         row = table[cluster]
         for column, point in enumerate(row.exemplars):
             show(figure.add_subplot(grid[place, column]), image_of(digits, point))
-        pixels = np.zeros(SIDE**2)
+        pixels = np.zeros(WIDTH**2)
         for pixel, score in apart[cluster]:
             pixels[pixel] = score
         axes = figure.add_subplot(grid[place, 3])
-        show(axes, pixels.reshape(SIDE, SIDE), cmap="RdBu_r", vmin=-2, vmax=2)
+        show(axes, pixels.reshape(WIDTH, WIDTH), cmap="RdBu_r", vmin=-2, vmax=2)
         first = figure.axes[1 + 4 * place]
         first.set_ylabel(
             f"{row.id}\n{row.size} images", rotation=0, ha="right", va="center", labelpad=8, fontsize=9
@@ -120,7 +117,7 @@ def draw_torn(figure, torn, digits):
 
 
 def image_of(digits, point):
-    return np.asarray(digits.data[point]).reshape(SIDE, SIDE)
+    return np.asarray(digits.data[point]).reshape(WIDTH, WIDTH)
 
 
 def show(axes, image, cmap="gray_r", **limits):
@@ -128,33 +125,33 @@ def show(axes, image, cmap="gray_r", **limits):
     axes.set(xticks=[], yticks=[])
 
 
-def look_at_words(path):
-    with np.load(path, allow_pickle=False) as file:
-        texts = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-        h = graphsoft.hierarchy(texts, levels=[100, 20, 4], metric="cosine")
-        print(f"words that set four clusters of {path.stem} apart:\n{h.distinctive(names=file['vocab'])}\n")
+def look_at_words(directory, name):
+    texts, _ = labeled(directory, name)
+    with np.load(directory / f"{name}.npz", allow_pickle=False) as file:
+        words = file["vocab"]
+    h = graphsoft.hierarchy(texts, levels=[100, 20, 4], metric="cosine")
+    print(f"words that set four clusters of {name} apart:\n{h.distinctive(names=words)}\n")
 
 
-def labeled_sets(directory):
+def read_sets(directory):
     """Yield name, what to cluster, classes."""
     if directory is None:
         for name in ("digits.csv.gz", "iris.csv"):
-            found = read(BUNDLED / name, labels="label")
+            found = bundled(name)
             yield name.split(".")[0], found.data, found.labels
         for name in patterns.PATTERNS:
             yield name, *patterns.make_pattern(name, rng=0)
         return
-    for path in sorted(directory.glob("*.npz")):
-        found = read(path, labels="y")
-        if path.stem.startswith("graph_"):
-            yield path.stem, graphsoft.as_graph(found.data, affinity="precomputed"), found.labels
+    for name, data, classes in labeled_sets(directory):
+        if name.startswith("graph_"):
+            yield name, graphsoft.as_graph(data, affinity="precomputed"), classes
         else:
-            metric = "cosine" if sp.issparse(found.data) else "euclidean"
-            yield path.stem, graphsoft.knn_graph(found.data, metric=metric), found.labels
+            metric = "cosine" if sp.issparse(data) else "euclidean"
+            yield name, graphsoft.knn_graph(data, metric=metric), classes
 
 
 def ladder(points, classes):
-    """Sizes of the levels: 100, twice the classes or 20, and the classes, as far as there are points."""
+    """Choose sizes of levels: 100, 20 or twice the classes, and the classes, if there are more points."""
     sizes = [classes]
     for size in (max(2 * classes, 20), 100):
         if sizes[0] < size < points:
@@ -163,25 +160,29 @@ def ladder(points, classes):
 
 
 def worth(h, found, level, classes):
-    """Correlate stability with purity; tell how well company and margin know who is in the right place."""
-    counts = graphsoft.metrics.confusion(classes, one_column_each(h[level])).toarray()
+    """Correlate stability with purity, and measure how well company and margin tell right points from wrong.
+
+    A point is right if it is of the class that most of its cluster belongs to.
+    """
+    counts = graphsoft.metrics.confusion(classes, hard_memberships(h[level])).toarray()
     sizes = counts.sum(axis=0)
     several = sizes > 1
     pure = counts.max(axis=0)[several] / sizes[several]
     stable = found.clusters[level][several]
-    alike = len(pure) < 3 or np.ptp(pure) == 0 or np.ptp(stable) == 0
+    no_correlation = len(pure) < 3 or np.ptp(pure) == 0 or np.ptp(stable) == 0
     right = counts.argmax(axis=0)[h[level].labels] == np.unique(classes, return_inverse=True)[1]
-    by_company, by_margin = (told_apart(each, right) for each in (found.points[level], h[level].margin))
-    return [np.nan if alike else spearmanr(stable, pure)[0], by_company, by_margin]
+    by_company, by_margin = (chance_above(each, right) for each in (found.points[level], h[level].margin))
+    return [np.nan if no_correlation else spearmanr(stable, pure)[0], by_company, by_margin]
 
 
-def one_column_each(level):
+def hard_memberships(level):
+    """Give every point to the likeliest of its clusters."""
     labels = level.labels
     return sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)), level.memberships.shape)
 
 
-def told_apart(score, right):
-    """Compute how often one of the right has a larger score than one of the wrong; half of ties count."""
+def chance_above(score, right):
+    """Compute the chance that a right point scores higher than a wrong one; a tie counts one half."""
     good, bad = right.sum(), (~right).sum()
     if not good or not bad:
         return np.nan
@@ -191,48 +192,45 @@ def told_apart(score, right):
 def ask_what_it_is_worth(directory, rounds):
     columns = ["stable ~ pure", "by company", "by margin"]
     print(f"{'set':22} {'clusters':>8}  " + "  ".join(columns))
-    gathered, whole = {"finest": [], "middle": [], "top": []}, []
-    for name, X, classes in labeled_sets(directory):
+    rows_of, top_levels = {"finest": [], "middle": [], "top": []}, []
+    for name, X, classes in read_sets(directory):
         h = graphsoft.hierarchy(X, ladder(len(classes), len(set(classes.tolist()))))
         found = graphsoft.stability(h, rounds)
         for level in range(len(h)):
             values = worth(h, found, level, classes)
             kind = "top" if level == len(h) - 1 else "finest" if level == 0 else "middle"
-            gathered[kind].append(values)
-            line(name if level == 0 else "", len(h[level].mass), values, columns)
+            rows_of[kind].append(values)
+            print_row(name if level == 0 else "", len(h[level].mass), values, columns)
         agreement = graphsoft.metrics.adjusted_rand(classes, h[-1].labels)
-        whole.append([np.average(found.clusters[-1], weights=found.sizes[-1]), agreement])
-    print("\nmeans over the sets where it can be told, and on how many of them it is above chance")
-    for kind, rows in gathered.items():
+        top_levels.append([np.average(found.clusters[-1], weights=found.sizes[-1]), agreement])
+    print("\nmeans over the sets that have a value, and how many of those are better than guessing")
+    for kind, rows in rows_of.items():
         values = np.array(rows)
-        line(f"{kind} level", "", np.nanmean(values, axis=0), columns)
+        print_row(f"{kind} level", "", np.nanmean(values, axis=0), columns)
         known = np.isfinite(values).sum(axis=0)
         above = (values > [0, 0.5, 0.5]).sum(axis=0)
         pairs = zip(above, known, columns, strict=True)
         print(" " * 33 + "  ".join(f"{f'{a} of {k}':>{len(c)}}" for a, k, c in pairs))
     print(
-        "\nmean stability of the top level beside its adjusted Rand index, over the sets: "
-        f"rank correlation {spearmanr(*np.transpose(whole))[0]:.2f}"
+        "\nmean stability of the top level and its adjusted Rand index, over the sets: "
+        f"rank correlation {spearmanr(*np.transpose(top_levels))[0]:.2f}"
     )
 
 
-def line(name, clusters, values, columns):
+def print_row(name, clusters, values, columns):
     cells = ("-" if np.isnan(value) else f"{value:.2f}" for value in values)
     padded = (cell.rjust(len(column)) for cell, column in zip(cells, columns, strict=True))
     print(f"{name:22} {clusters:>8}  " + "  ".join(padded))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="a folder of labeled sets")
-    parser.add_argument("--output", type=Path, default=Path("out"))
-    parser.add_argument("--quick", action="store_true", help="3 rounds instead of 10")
-    asked = parser.parse_args()
-    rounds = 3 if asked.quick else 10
-    look_at_digits(rounds, asked.output)
-    if asked.data and (asked.data / "ng4_paper.npz").exists():
-        look_at_words(asked.data / "ng4_paper.npz")
-    ask_what_it_is_worth(asked.data, rounds)
+    parser = page_parser(__doc__, data="folder of labeled sets", quick="3 rounds instead of 10")
+    options = parser.parse_args()
+    rounds = 3 if options.quick else 10
+    look_at_digits(rounds, options.output)
+    if options.data and (options.data / "ng4_paper.npz").exists():
+        look_at_words(options.data, "ng4_paper")
+    ask_what_it_is_worth(options.data, rounds)
 
 
 if __name__ == "__main__":

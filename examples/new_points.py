@@ -1,41 +1,41 @@
-"""Where new points belong: held-out points, seconds for many of them, and a map of the plane.
+"""Where new points belong: scores of held-out points, seconds for many of them, and a map of the plane.
 
     python examples/new_points.py [--data DIR] [--output DIR] [--quick]
 
-A fifth of each set is held out and a hierarchy is fitted on the rest. ``h.predict`` puts the held-out points
-into its clusters, one by one, and ``h.partial_update`` takes them in and refines what is near. Their classes
-are compared with their clusters on the top level (adjusted Rand index), beside a hierarchy fitted on
-everything; means over several draws. What the old points reach tells whether a difference comes from the
-new points or from the fit on fewer points. Then 10,000 new points of 784 dimensions are put into 70,000,
-which takes a minute or two to fit; ``--quick`` takes a tenth of both.
+A fifth of each set is held out, and a hierarchy is fitted on the rest. ``h.predict`` puts the held-out points
+into its clusters one by one. ``h.partial_update`` takes them in and refines the clusters near them. The table
+shows how their clusters on the top level agree with their classes (adjusted Rand index), beside a hierarchy
+fitted on everything. Numbers are means over several draws. The columns of the old points show whether a
+difference comes from the new points or from the fit on fewer points.
 
-The picture, ``new_points.png``, has two sides. On the left every place in the plane has the mean color of
-the clusters that a point there would belong to; pale is torn. On the right the held-out points of the
-largest set are sorted by how sure `predict_proba` is of their cluster: how many of them does a fit on
-everything have in the same one, the one where most of that cluster's old points are?
+Then 10,000 new points of 784 dimensions are put into a hierarchy of 70,000, which takes a minute or two to
+fit. ``--quick`` takes a tenth of both.
+
+The picture, ``new_points.png``, has two sides. On the left every place in the plane has the mean color of the
+clusters that a point there would belong to; pale places are torn. On the right the held-out points of the
+largest set are grouped by the probability that `predict_proba` gives to their likeliest cluster. Bars show
+how many of them a fit on everything has in the same cluster, which is the one that holds most of that
+cluster's old points.
 
 ``DIR`` holds labeled sets as ``.npz`` files: ``X, y``, or ``data, indices, indptr, shape, y`` of sparse
-features, or of a graph where the name starts with ``graph_``. Without it the sets are those of the project.
+features, or of a graph if the name starts with ``graph_``. Without ``--data`` the sets are those of the
+project.
 """
 
-import argparse
 import time
 import warnings
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import bundled, labeled_sets, page_parser
 
 import graphsoft
 from graphsoft import metrics, patterns
-from graphsoft.datasets import read
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-BUNDLED = Path(__file__).parents[1] / "data"
 COLORS = np.array(
     [[0.12, 0.47, 0.71], [0.89, 0.36, 0.10], [0.17, 0.60, 0.24], [0.58, 0.34, 0.70], [0.80, 0.60, 0.05]]
 )
@@ -44,28 +44,21 @@ COLORS = np.array(
 def bundled_sets():
     """Yield name, points, classes and metric of the sets that come with the project."""
     for name in ("digits.csv.gz", "iris.csv"):
-        table = read(BUNDLED / name, labels="label")
-        yield name.split(".")[0], np.asarray(table.data), np.asarray(table.labels), "euclidean"
+        table = bundled(name)
+        yield name.split(".")[0], table.data, table.labels, "euclidean"
     for name in ("rim", "bridge", "rings"):
         yield name, *patterns.make_pattern(name, 0), "euclidean"
 
 
 def read_sets(directory):
     """Yield name, points, classes and metric; the metric of a graph is None."""
-    for path in sorted(directory.glob("*.npz")):
-        with np.load(path, allow_pickle=False) as file:
-            if "y" not in file:
-                continue
-            if "X" in file:
-                yield path.stem, file["X"], file["y"], "euclidean"
-                continue
-            parts = file["data"], file["indices"], file["indptr"]
-            matrix = sp.csr_array(parts, shape=tuple(file["shape"]))
-            yield path.stem, matrix, file["y"], None if path.stem.startswith("graph_") else "cosine"
+    for name, data, classes in labeled_sets(directory):
+        metric = "cosine" if sp.issparse(data) else "euclidean"
+        yield name, data, classes, None if name.startswith("graph_") else metric
 
 
 def ladder(count, classes):
-    """Sizes of the levels: 100, max(2k, 20) and k, as far as they stay below half the points."""
+    """Choose sizes of levels for k classes: 100, max(2k, 20) and k, those below half the points."""
     sizes = {size for size in (100, max(2 * classes, 20), classes) if classes <= size < count // 2}
     return sorted(sizes, reverse=True) or [classes]
 
@@ -78,7 +71,7 @@ def fit(X, metric, levels):
 
 
 def split(X, metric, seed):
-    """Hold out a fifth: what is fitted, what is predicted, what is taken in, and both sets of rows."""
+    """Hold out a fifth; return the input of the fit, of `predict` and of `partial_update`, and the rows."""
     rng = np.random.default_rng(seed)
     held = np.sort(rng.choice(X.shape[0], X.shape[0] // 5, replace=False))
     rest = np.setdiff1d(np.arange(X.shape[0]), held)
@@ -89,7 +82,7 @@ def split(X, metric, seed):
 
 
 def held_out(X, classes, metric, seed):
-    """Compare on one draw; the hierarchy of all points is drawn once more for each."""
+    """Score one draw: a row of the table."""
     levels = ladder(X.shape[0], len(np.unique(classes)))
     old, new, taken, rest, held = split(X, metric, seed)
     whole, h = fit(X, metric, levels), fit(old, metric, levels)
@@ -115,8 +108,9 @@ def held_out(X, classes, metric, seed):
 def print_scores(sets, draws):
     """Print a row for each set."""
     print(
-        "adjusted Rand index of the top level, but agree: the share of points that predict and update\n"
-        "have alike; like all: predict and the fit on everything; s: seconds of predict, and of update"
+        "adjusted Rand index of the top level with the classes; agree: points that predict and update\n"
+        "put into the same cluster; like all: adjusted Rand index of predict with the fit on everything;\n"
+        "s: seconds of predict, and of update"
     )
     print(f"{'':22}{'held-out points':>27}{'old points':>18}")
     columns = ("on all", "predict", "update", "fitted", "updated", "agree", "like all", "s", "s")
@@ -128,9 +122,8 @@ def print_scores(sets, draws):
     print(f"{'mean':22}" + "".join(f"{value:9.3f}" for value in np.mean(rows, axis=0)))
 
 
-def clouds(count, rng, shapes):
-    """Draw points of 50 flat clouds in 784 dimensions."""
-    middles, axes = shapes
+def clouds(count, rng, middles, axes):
+    """Draw points of flat clouds, with these centers and directions."""
     members = np.sort(rng.integers(0, len(middles), count))
     points = np.empty((count, middles.shape[1]), dtype=np.float32)
     for cluster in range(len(middles)):
@@ -141,11 +134,11 @@ def clouds(count, rng, shapes):
 
 
 def print_seconds(old, new):
-    """Time new points among many."""
+    """Time the fit of many points of 50 flat clouds, and what is done with new ones."""
     rng = np.random.default_rng(0)
     axes = rng.standard_normal((50, 12, 784), dtype=np.float32) / np.float32(np.sqrt(12))
-    shapes = rng.standard_normal((50, 784), dtype=np.float32) * np.float32(0.6), axes
-    X, Y = clouds(old, rng, shapes), clouds(new, rng, shapes)
+    middles = rng.standard_normal((50, 784), dtype=np.float32) * np.float32(0.6)
+    X, Y = clouds(old, rng, middles, axes), clouds(new, rng, middles, axes)
     steps = [time.perf_counter()]
     h = graphsoft.hierarchy(X, levels=[200, 50])
     for call in (lambda: h.predict(Y[:1]), lambda: h.predict(Y), lambda: h.predict(Y[:1])):
@@ -184,7 +177,7 @@ def draw_certainty(axes, name, X, classes, metric):
         h, whole = fit(old, metric, levels), fit(X, metric, levels)
         shares = h.predict_proba(new)
         chances.append(shares.max(axis=1).toarray().ravel())
-        # clusters of the two fits go by different numbers: each of h is matched with where its points went
+        # the two fits number their clusters differently: match each of h with where most of its points went
         counts = np.zeros((levels[-1], levels[-1]))
         np.add.at(counts, (h[-1].labels, whole[-1].labels[rest]), 1)
         right.append(counts.argmax(axis=1)[h.predict(new)] == whole[-1].labels[held])
@@ -195,7 +188,11 @@ def draw_certainty(axes, name, X, classes, metric):
     met, sure = (np.bincount(place, each, len(borders)) / np.maximum(sizes, 1) for each in (right, chances))
     rows = np.flatnonzero(sizes)
     axes.bar(
-        rows, met[rows], color=[0.55, 0.72, 0.85], width=0.7, label="the fit on everything has them there too"
+        rows,
+        met[rows],
+        color=[0.55, 0.72, 0.85],
+        width=0.7,
+        label="same cluster by the fit on everything",
     )
     axes.hlines(sure[rows], rows - 0.25, rows + 0.25, color="black", linewidth=2, label="mean probability")
     for row in rows:
@@ -212,25 +209,21 @@ def draw_certainty(axes, name, X, classes, metric):
 
 def main():
     """Print the tables and draw the picture."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = page_parser(
+        __doc__, data="folder of labeled sets", quick="one draw, and a tenth of the large set"
     )
-    parser.add_argument("--data", type=folder, metavar="DIR", help="labeled sets as .npz files")
-    parser.add_argument("--output", type=Path, default=Path("out"), metavar="DIR")
-    parser.add_argument("--quick", action="store_true", help="one draw, and a tenth of the large set")
-    arguments = parser.parse_args()
+    options = parser.parse_args()
 
-    # bare graphs leave some held-out nodes without an edge to the others, and the library says so each time
+    # in bare graphs some held-out nodes have no edge to the others, which the library warns of each time
     warnings.simplefilter("ignore", graphsoft.GraphsoftWarning)
-    sets = list(bundled_sets() if arguments.data is None else read_sets(arguments.data))
-    print_scores(sets, draws=1 if arguments.quick else 3)
+    sets = list(bundled_sets() if options.data is None else read_sets(options.data))
+    print_scores(sets, draws=1 if options.quick else 3)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
     draw_map(left)
     draw_certainty(right, *max(sets, key=lambda each: each[1].shape[0]))
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    figure.savefig(arguments.output / "new_points.png", dpi=120)
-    print(f"\n{arguments.output / 'new_points.png'} shows what is said of each place, and how sure it is")
-    print_seconds(*((7_000, 1_000) if arguments.quick else (70_000, 10_000)))
+    figure.savefig(options.output / "new_points.png", dpi=120)
+    print(f"\ndrawn to {options.output / 'new_points.png'}")
+    print_seconds(*((7_000, 1_000) if options.quick else (70_000, 10_000)))
 
 
 if __name__ == "__main__":

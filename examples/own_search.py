@@ -1,17 +1,17 @@
 """Let another library find the neighbors: usearch, wrapped in fifteen lines.
 
-What graphsoft's ``neighbors=`` takes is any object with the interface of scikit-learn's transformers:
-``fit_transform(X)`` gives a sparse matrix of the distances from each point to its neighbors, and
-``transform(new)`` those from new points to the old ones. scikit-learn's
+    pip install usearch
+    python examples/own_search.py [--points 30000] [--features 64]
+
+The argument ``neighbors=`` of graphsoft takes any object with the interface of scikit-learn's transformers:
+``fit_transform(X)`` returns a sparse matrix of the distances from each point to its neighbors, and
+``transform(new)`` returns those from new points to the old ones. scikit-learn's
 ``KNeighborsTransformer(mode="distance")`` and pynndescent's ``PyNNDescentTransformer`` are such objects
-already; :class:`Usearch` below makes one of an index of usearch, and hnswlib or faiss would go the same way.
-Its graph is another each time, for it puts points in on several threads.
+already. :class:`Usearch` below makes one of an index of usearch; hnswlib or faiss can be wrapped in the same
+way. The graph of usearch is not the same each time, because usearch adds points on several threads.
 
-Printed are the seconds for the graph, recall (which part of the exact neighbors was found, for 1000 points),
-and how the clusters of the hierarchies agree with those put into the points, and with each other.
-
-Run: pip install usearch
-     python examples/own_search.py [--points 30000] [--features 64]
+The script prints the seconds for the graph, the recall (the share of the exact neighbors that was found, for
+1000 points), and how well the clusters agree with the ones that the points were drawn from.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
-from usearch.index import Index
 
 import graphsoft
 
@@ -29,11 +28,13 @@ NEIGHBORS = 10
 class Usearch:
     """An index of usearch as a transformer. The index is made in `fit_transform`, and kept for new points."""
 
-    def __init__(self, n_neighbors=NEIGHBORS + 1):  # one more, for a point finds itself
+    def __init__(self, n_neighbors=NEIGHBORS + 1):  # one more, because a point finds itself
         self.n_neighbors = n_neighbors
 
     def fit_transform(self, X):
         """Make the index, and find the neighbors of its own points."""
+        from usearch.index import Index
+
         self.index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32")
         self.index.add(np.arange(len(X)), np.asarray(X, dtype=np.float32))
         return self.transform(X)
@@ -61,20 +62,20 @@ def clouds(points, features, clusters=40, inner=10):
 
 
 def recall(X, finder, sample=1000):
-    """Count which part of the exact nearest neighbors of some points the finder finds."""
+    """Compute the share of the exact nearest neighbors of some points that the finder finds."""
     rows = np.random.default_rng(1).choice(len(X), min(sample, len(X)), replace=False)
     found = finder.transform(X[rows])
     lengths, hits = np.square(X, dtype=np.float64).sum(axis=1), 0
     for place, row in enumerate(rows):
-        apart = lengths - 2.0 * (X @ X[row])
-        apart[row] = np.inf
-        exact = np.argpartition(apart, NEIGHBORS)[:NEIGHBORS]
+        distances = lengths - 2.0 * (X @ X[row])  # squared, but for a constant
+        distances[row] = np.inf
+        exact = np.argpartition(distances, NEIGHBORS)[:NEIGHBORS]
         hits += len(np.intersect1d(exact, found.indices[found.indptr[place] : found.indptr[place + 1]]))
     return hits / (NEIGHBORS * len(rows))
 
 
-def fitted(X, finder):
-    """Make the graph, and the hierarchy of it; time the graph."""
+def fit(X, finder):
+    """Return the seconds that the graph takes, and the hierarchy."""
     graphsoft.hierarchy(X[:500], [40], neighbors=finder)  # compiles
     began = time.perf_counter()
     graphsoft.knn_graph(X, NEIGHBORS, neighbors=finder)
@@ -83,25 +84,27 @@ def fitted(X, finder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--points", type=int, default=30_000)
     parser.add_argument("--features", type=int, default=64)
     options = parser.parse_args()
     X, truth = clouds(options.points + 500, options.features)
-    X, new, truth, theirs = X[:-500], X[-500:], truth[:-500], truth[-500:]
+    X, new, truth, truth_of_new = X[:-500], X[-500:], truth[:-500], truth[-500:]
     finder = Usearch()
-    own_seconds, own = fitted(X, None)
-    seconds, other = fitted(X, finder)
+    own_seconds, own = fit(X, None)
+    other_seconds, other = fit(X, finder)
     print(f"{len(X)} points with {X.shape[1]} features, {NEIGHBORS} neighbors")
     print("search     seconds for the graph  recall  NMI of clusters  NMI of 500 new points")
-    for name, took, part, h in (
+    for name, seconds, found, h in (
         ("graphsoft", own_seconds, "", own),
-        ("usearch", seconds, f"{recall(X, finder):.3f}", other),
+        ("usearch", other_seconds, f"{recall(X, finder):.3f}", other),
     ):
         score = graphsoft.metrics.nmi(truth, h[-1].labels)
-        later = graphsoft.metrics.nmi(theirs, h.predict(new))
-        print(f"{name:9}  {took:21.2f}  {part:>6}  {score:15.3f}  {later:21.3f}")
-    print(f"of each other: NMI {graphsoft.metrics.nmi(own[-1].labels, other[-1].labels):.3f}")
+        score_of_new = graphsoft.metrics.nmi(truth_of_new, h.predict(new))
+        print(f"{name:9}  {seconds:21.2f}  {found:>6}  {score:15.3f}  {score_of_new:21.3f}")
+    print(f"one against the other: NMI {graphsoft.metrics.nmi(own[-1].labels, other[-1].labels):.3f}")
     print(other.report.notes[0])
 
 

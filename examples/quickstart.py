@@ -9,7 +9,7 @@ DATA = Path(__file__).parent.parent / "data"
 
 
 def main():
-    """Cluster 1797 images of digits, without looking at what they show, and tell what came out."""
+    """Cluster 1797 images of digits without using their labels, and print what came out."""
     digits = read(DATA / "digits.csv.gz", labels="label")
     h = graphsoft.hierarchy(digits.data, levels=[100, 20, 10])
     print(h)
@@ -18,12 +18,12 @@ def main():
         node = h.tree.find(name)
         shown = digits.labels[h[-1].labels == node.index]
         commonest = max(set(shown.tolist()), key=shown.tolist().count)
-        print(
-            f"{node.id}: {node.size} images, most of them a {commonest}; children {', '.join(node.children)}"
-        )
+        print(f"{node.id}: {node.size} images, most often a {commonest}; children {', '.join(node.children)}")
 
     image = int(h[0].entropy.argmax())
-    print(f"\nimage {image} shows a {digits.labels[image]} and is the most torn between fine clusters:")
+    print(
+        f"\nimage {image} shows a {digits.labels[image]}. No image is more torn between the finest clusters:"
+    )
     for level, one in enumerate(h):
         row = one.memberships[[image]]
         chances = sorted(zip(row.data, row.indices, strict=True), reverse=True)

@@ -1,10 +1,12 @@
-"""Draw the picture of README: ``python examples/readme_picture.py [picture.png]`` (needs graphsoft[plot]).
+"""Draw the picture of the README.
 
-Every cluster has a color, shades of one color below the same parent, and a point shows the mean of its
-clusters' colors, weighted by its memberships. Points torn between clusters are ringed.
+    python examples/readme_picture.py [PICTURE]
+
+Every cluster has a color, and clusters below the same parent have shades of one color. A point shows the mean
+of its clusters' colors, weighted by its memberships. Points that are torn between clusters are ringed.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,13 +20,13 @@ from matplotlib.patches import Rectangle
 import graphsoft
 
 LEVELS = [60, 16, 5]
-HUES = np.array([28.0, 85.0, 150.0, 240.0, 310.0])  # degrees, of the clusters on the top level
-BETWEEN = 0.9  # a point whose likeliest cluster is less likely than this is drawn with a ring
+HUES = np.array([28.0, 85.0, 150.0, 240.0, 310.0])  # of the clusters on the top level, in degrees
+TORN = 0.9  # a point gets a ring if its likeliest cluster is less likely than this
 INK, PAPER = "#2b2d33", "#ffffff"
 
 
 def draw_points():
-    """Return a ring round two clouds that touch, and two crescents with a cloud between, as (n, 2)."""
+    """Draw a ring around two clouds that touch, and two crescents that lead to a third cloud, (n, 2)."""
     rng = np.random.default_rng(7)
 
     def cloud(x, y, width, height, count):
@@ -47,7 +49,7 @@ def draw_points():
 
 
 def to_rgb(lab):
-    """Turn OKLab colors, (n, 3), into sRGB; means of OKLab colors look like means."""
+    """Turn OKLab colors, (n, 3), into sRGB. In OKLab the mean of two colors looks halfway between them."""
     lightness, a, b = np.asarray(lab).T
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -63,13 +65,13 @@ def to_rgb(lab):
 
 
 def left_to_right(h, points):
-    """Rank the clusters of every level along x: neighbors in the picture get neighboring colors."""
+    """Rank the clusters of every level along x, so that neighbors in the picture get similar colors."""
     middles = [level.memberships.T @ (h.graph.degrees * points[:, 0]) / level.mass for level in h]
     return [np.argsort(np.argsort(middle)) for middle in middles]
 
 
 def shade(h, ranks):
-    """Give every cluster a color in OKLab: its likeliest parent's, turned and lightened a little.
+    """Give every cluster a color in OKLab, near that of its likeliest parent.
 
     Returns one array of shape (m_l, 3) for each level, finest first.
     """
@@ -100,15 +102,15 @@ def draw_level(axes, h, index, points, colors):
     first, second = h.graph.adjacency.nonzero()
     edges = np.stack([points[first], points[second]], axis=1)[first < second]
     axes.add_collection(LineCollection(edges, colors="#d5d8df", linewidths=0.5, zorder=1))
-    between = level.memberships.max(axis=1).toarray().ravel() < BETWEEN
+    torn = level.memberships.max(axis=1).toarray().ravel() < TORN
     mixed = to_rgb(level.memberships @ colors)
     axes.scatter(*points.T, c=mixed, s=11, linewidths=0, zorder=2)
-    axes.scatter(*points[between].T, c=mixed[between], s=11, edgecolors=INK, linewidths=0.7, zorder=3)
+    axes.scatter(*points[torn].T, c=mixed[torn], s=11, edgecolors=INK, linewidths=0.7, zorder=3)
     axes.set_aspect("equal", anchor="N")
     name(
         axes,
         f"h[{index}]",
-        f"{len(level.mass)} clusters; ringed: {between.mean():.0%} of the points, torn between some",
+        f"{len(level.mass)} clusters; ringed: {torn.mean():.0%} of the points, torn between some",
     )
 
 
@@ -142,7 +144,12 @@ def name(axes, code, words):
 
 def main():
     """Cluster, draw and save."""
-    target = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("hierarchy.png")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = Path(__file__).with_name("hierarchy.png")
+    parser.add_argument("picture", type=Path, nargs="?", default=default, help="where to save it")
+    options = parser.parse_args()
     points = draw_points()
     h = graphsoft.hierarchy(points, levels=LEVELS)
     ranks = left_to_right(h, points)
@@ -152,7 +159,7 @@ def main():
     for index, axes in enumerate(panels.flat[:3]):
         draw_level(axes, h, index, points, colors[index])
     draw_icicle(panels[1, 1], h, ranks, colors)
-    figure.savefig(target, dpi=115, pil_kwargs={"optimize": True})
+    figure.savefig(options.picture, dpi=115, pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":

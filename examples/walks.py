@@ -1,44 +1,42 @@
-"""See what the levels of a hierarchy look at: which walk of how many steps each of them resembles.
+"""See what the levels of a hierarchy look at: which walk, of how many steps, each of them resembles.
 
     python examples/walks.py [--data DIR] [--output DIR] [--quick]
 
 "Soft Clustering on Graphs" reads a graph as a random walk, and a level of its hierarchy as a walk of several
-steps: by proposition 3.1 the one of t = 2^l steps on level l, where `h[0]` is level 1. Where all levels
-factorize exactly, the algebra says t = l instead, and the first table bears it out. Real graphs do not
-factorize exactly. For each level the other tables have the t whose walk is nearest to the one by way of its
-clusters, and how near: the part of the walks from a point that would have to end elsewhere (total variation),
-in the mean over sampled points, which is 0 for the same walk and 1 for walks that never meet.
+steps. By proposition 3.1 level l is the walk of t = 2^l steps, where `h[0]` is level 1. But where all levels
+factorize exactly, the algebra says t = l, and the first table confirms that.
 
-The levels are fitted as published, each to the cluster graph below it, then polished on the graph of the
-points, and last alone: as the one level of a hierarchy, which has nothing below. So a reader sees that it is
-the number of clusters which tells the length of the walk, and not the number of the level.
+Real graphs do not factorize exactly. For each level, the other tables show the t whose walk is nearest to the
+walk by way of the level's clusters, and the distance between the two. The distance is the total variation,
+averaged over sampled points: the part of the walks from a point that would have to end elsewhere. It is 0 for
+equal walks and 1 for walks that never meet.
 
-Two pictures: the paper's figure, how similar the points of a pattern are to one of them after 2 and 64 steps
-and on every level; and the distances for all t.
+The levels are fitted in three ways. "published" fits each level to the cluster graph below it. "polished"
+then improves it on the graph of the points. "alone" makes it the only level of a hierarchy, with nothing
+below. The last one shows that the length of the walk depends on the number of clusters, not on the number of
+the level.
 
-``DIR`` holds sets as ``usps_1234.npz`` (``X``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``).
-Without it the graphs are those that come with the project.
+There are two pictures. One is the paper's figure: how similar the points of a pattern are to one of them,
+after 2 and 64 steps and on every level. The other shows the distances for all t.
+
+``DIR`` holds sets such as ``usps_1234.npz`` (``X``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``).
+Without ``--data`` the graphs are those that come with the project.
 """
-
-import argparse
-from pathlib import Path
 
 import matplotlib as mpl
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from papers.folder import folder
+from papers.sets import bundled, labeled, page_parser
 
 import graphsoft
-from graphsoft.datasets import read
 from graphsoft.patterns import make_pattern
 from graphsoft.result.walks import EquivalentAdjacency
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-BUNDLED = Path(__file__).parents[1] / "data"
-# of the files in DIR: metric and levels
+# metric and sizes of levels for the files in DIR
 SETS = {
     "usps_1234": ("euclidean", [100, 20, 10, 4]),
     "ng4_paper": ("cosine", [100, 20, 4]),
@@ -51,21 +49,16 @@ SAMPLED = 100
 
 def read_graphs(directory, quick):
     """Yield names, graphs, and the sizes of the levels."""
-    digits = read(BUNDLED / "digits.csv.gz", labels="label")
-    yield "digits", graphsoft.knn_graph(digits.data), [100, 20, 10]
+    yield "digits", graphsoft.knn_graph(bundled("digits.csv.gz").data), [100, 20, 10]
     if not quick:
         yield "Les Misérables", graphsoft.as_graph(nx.les_miserables_graph()), [20, 10, 4]
     for name, (metric, levels) in SETS.items() if directory else ():
-        with np.load(directory / f"{name}.npz", allow_pickle=False) as file:
-            if "X" in file:
-                X = file["X"]
-            else:
-                X = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
+        X, _ = labeled(directory, name)
         yield name, graphsoft.knn_graph(X, metric=metric), levels
 
 
 def exact_levels():
-    """Print how far levels that are exact by construction are from walks of l and 2^l steps."""
+    """Print how far levels that factorize exactly are from walks of l and of 2^l steps."""
     rng = np.random.default_rng(0)
     B = rng.random((30, 5)) ** 3
     W = B / B.sum(axis=0) @ B.T
@@ -84,12 +77,12 @@ def exact_levels():
 
 
 def distance(one, other):
-    """Total variation between the rows of two transition matrices, in the mean."""
+    """Average the total variation between the rows of two transition matrices."""
     return 0.5 * np.abs(one - other).sum(axis=1).mean()
 
 
 def transitions(operator, nodes):
-    """Return the chances of walks from some nodes to end at each, one row a node."""
+    """Return the chances that walks from some nodes end at each node, one row for each start."""
     units = np.zeros((operator.shape[0], len(nodes)))
     units[nodes, np.arange(len(nodes))] = 1.0
     return (operator @ units).T / operator.degrees[nodes, None]
@@ -98,29 +91,29 @@ def transitions(operator, nodes):
 def distances(h, nodes):
     """Return the distance of every level to the walk of every time, (levels, times)."""
     levels = [transitions(level.equivalent_adjacency, nodes) for level in h]
-    far, now, rows = np.zeros((len(h), len(TIMES))), 0, None
+    far, last, rows = np.zeros((len(h), len(TIMES))), 0, None
     with np.errstate(divide="ignore"):
         inverse = np.where(h.graph.degrees > 0, 1.0 / h.graph.degrees, 0.0)
     for at, t in enumerate(TIMES.tolist()):
-        further = graphsoft.multistep(h.graph, t - now)
-        # go on from where the walk is
-        rows = transitions(further, nodes) if rows is None else (further @ (inverse[:, None] * rows.T)).T
-        now = t
+        steps = graphsoft.multistep(h.graph, t - last)
+        # continue from where the walk of the last time ended
+        rows = transitions(steps, nodes) if rows is None else (steps @ (inverse[:, None] * rows.T)).T
+        last = t
         far[:, at] = [distance(level, rows) for level in levels]
     return far
 
 
 def print_table(name, h, far):
-    """Print for every level what walk it resembles, beside what was said of it."""
+    """Print which walk every level resembles, and how far it is from the walks of l and 2^l steps."""
     print(f"## {name}: {h}\n")
     print("                         nearest t, and distance       at t = l    at t = 2^l")
     for row, level in enumerate(h):
         for kind, each in far.items():
             best, number = each[row].argmin(), 1 if kind == "alone" else row + 1  # the l of l and 2^l
-            said = [each[row, np.flatnonzero(t == TIMES)[0]] for t in (number, 2**number)]
+            expected = [each[row, np.flatnonzero(t == TIMES)[0]] for t in (number, 2**number)]
             print(
                 f"level {number}, {len(level.mass):4d} clusters {kind:>10}: t = {TIMES[best]:4d}, "
-                f"{each[row, best]:.2f} {said[0]:14.2f} {said[1]:13.2f}"
+                f"{each[row, best]:.2f} {expected[0]:14.2f} {expected[1]:13.2f}"
             )
     print()
 
@@ -137,9 +130,9 @@ def draw_similarity(path):
     first, second = sp.triu(h.graph.adjacency).nonzero()
     panels[0, 0].plot(*np.stack([points[first], points[second]]).transpose(2, 0, 1), color="#ccd1d9", lw=0.6)
     panels[0, 0].scatter(*points.T, color="#5b6472", s=14, linewidths=0, zorder=2)
-    panels[0, 0].set_title("the graph, and the point that is asked about", fontsize=10)
+    panels[0, 0].set_title("the graph, and the chosen point", fontsize=10)
     for panel, (title, walk) in zip(panels.flat[1:], walks.items(), strict=True):
-        similar = walk.row(node) / h.graph.degrees  # against a walk that has forgotten where it began
+        similar = walk.row(node) / h.graph.degrees  # relative to a walk of endlessly many steps
         order = np.argsort(similar)
         shade = np.sqrt(similar / similar.max())[order]
         panel.scatter(*points[order].T, c=shade, cmap="Blues", vmin=-0.2, vmax=1, s=18, linewidths=0)
@@ -189,18 +182,12 @@ def draw_distances(results, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=folder, help="directory of the sets")
-    parser.add_argument("--output", type=Path, default=Path("out"), help="where the pictures go")
-    parser.add_argument("--quick", action="store_true", help="only one graph of those that come along")
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    draw_similarity(arguments.output / "walks.png")
+    parser = page_parser(__doc__, data="folder of the sets", quick="one graph of those in the project only")
+    options = parser.parse_args()
+    draw_similarity(options.output / "walks.png")
     exact_levels()
     results = {}
-    for name, graph, sizes in read_graphs(arguments.data, arguments.quick):
+    for name, graph, sizes in read_graphs(options.data, options.quick):
         nodes = np.random.default_rng(0).permutation(np.flatnonzero(graph.degrees))[:SAMPLED]
         h = graphsoft.hierarchy(graph, sizes)
         far = {
@@ -210,8 +197,8 @@ def main():
         }
         print_table(name, h, far)
         results[name] = (h, far)
-    draw_distances(results, arguments.output / "walks_distances.png")
-    print(f"pictures: {arguments.output / 'walks.png'}, {arguments.output / 'walks_distances.png'}")
+    draw_distances(results, options.output / "walks_distances.png")
+    print(f"pictures: {options.output / 'walks.png'}, {options.output / 'walks_distances.png'}")
 
 
 if __name__ == "__main__":

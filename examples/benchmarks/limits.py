@@ -1,220 +1,65 @@
-"""Measure what this machine can do, and what part of it each compiled loop of the engine reaches.
+"""Compare each compiled loop of the engine with what this machine can do.
 
     python examples/benchmarks/limits.py [--quick] [--nodes 1000000] [--file GRAPH] [--output DIR]
 
-First the machine, on all threads that graphsoft would use: bytes read, and copied, a second, from arrays far
-larger than any cache; 64-byte lines fetched from random places, in arrays of several sizes; fused
-multiply-adds from registers; logarithms and divisions.
+The machine is measured first, see ``machine.py``: streams of memory, fetches from random places, and
+arithmetic.
 
-Then the engine, on a neighbor graph of a million nodes. For every loop it is counted what it cannot do
-without: the bytes of its arrays, each read or written once; the records of neighbors that it must fetch, one
-for every stored entry; the arithmetic of the formula. Each of the three, at the machine's best rate, takes a
-least time, and the longest of these is the limit that binds. What is printed is that time over the one that
-was measured. Fetching is limited by where the neighbors are, so its least time is that of a loop which goes
-over the same graph and does nothing but fetch.
+Then the engine is measured on a neighbor graph of a million nodes. For every loop the script counts what it
+needs at least: the bytes of its arrays, each read or written once; the records of neighbors that it must
+fetch, one for every stored entry; and the arithmetic of its formula. At the machine's best rate each of the
+three takes a minimal time. The longest of these is the limit of the loop. The script prints that limit
+divided by the measured time. Fetching depends on where the neighbors are, so its minimal time is that of a
+loop that goes over the same graph and does nothing but fetch.
 
-A loop cannot beat its limit, and one that reaches 60 % has little left to gain. Coarsening has many steps,
-and is compared with a sweep instead. Each figure is the best of several; but other work on the machine, which
-may slow some more than others, makes the fractions meaningless.
+A loop cannot beat its limit, and one that reaches 60 % has little left to gain. Coarsening has many steps, so
+it is compared with a sweep. Each figure is the best of several. Other work on the machine makes the fractions
+meaningless, because it may slow some figures more than others.
 
-``--quick`` takes a graph of 100,000 nodes, which caches hold for the most part. ``--file`` takes a graph that
-``speed.py --make FILE --nodes N --neighbors K`` wrote.
+``--quick`` takes a graph of 100,000 nodes, which mostly fits in caches. ``--file`` takes a graph that
+``planted.py`` wrote.
 """
 
 import argparse
 import tempfile
-import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from speed import load, make_graph
+from machine import LINE, best, measure_machine, on_threads, rows_fetched, seconds_to_fetch
+from planted import held_bytes, load, make_graph
 
 import graphsoft
 from graphsoft.engine import sweeps
 from graphsoft.engine.coarsening import coarsen, contracted
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.graph.reading import as_graph
-from graphsoft.kernels import kernel
 from graphsoft.methods import relation
-from graphsoft.parallel import blocks, map_pieces, thread_count
+from graphsoft.parallel import thread_count
 
 mpl.use("Agg")
+import matplotlib.pyplot as plt
 
-LINE = 64
 NEIGHBORS, CLUSTERS = 15, 100
-SIZES = [1 << power for power in (18, 20, 22, 24, 26, 28, 30)]
-LANES = 128  # sums side by side, enough to keep every unit busy
-CHUNK = 8192  # numbers that a cache holds
 COLORS = {"streams": "#336699", "gathers": "#cc6633", "arithmetic": "#559955"}
-
-
-@kernel
-def copied(source, target, start, stop):
-    for i in range(start, stop):
-        target[i] = source[i]
-
-
-@kernel
-def added(source, start, stop):
-    total = 0.0
-    for i in range(start, stop):
-        total += source[i]
-    return total
-
-
-@kernel
-def fetched(table, places, step, start, stop):
-    total = 0.0
-    for i in range(start, stop):
-        total += table[places[i] * step]
-    return total
-
-
-@kernel
-def fetched_singly(table, places, step, start, stop):
-    # a branch in the loop: it is not made into vector loads, which are slower within the caches
-    found = -1
-    for i in range(start, stop):
-        if table[places[i] * step] < 0.0:
-            found = i
-            break
-    return found
-
-
-@kernel
-def rows_fetched(table, places, start, stop):
-    total, width = 0.0, table.shape[1]
-    for i in range(start, stop):
-        j = places[i]
-        for at in range(0, width, LINE // 8):
-            total += table[j, at]
-        total += table[j, width - 1]
-    return total
-
-
-@kernel
-def multiplied_and_added(factors, repeats):
-    sums = np.zeros(LANES, dtype=factors.dtype)
-    scale, shift = factors[0], factors[1]  # read here, for the compiler cannot know that they are not in sums
-    for _ in range(repeats):
-        for lane in range(LANES):
-            sums[lane] = sums[lane] * scale + shift
-    return sums
-
-
-def best(work, repeats=5):
-    """Seconds of the fastest of several runs, after one that does not count."""
-    work()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
-
-
-def on_threads(work, count, repeats=5):
-    """Seconds that ``work(start, stop)`` takes for all of ``range(count)``, an equal part on each thread."""
-    parts = blocks(count, -(-count // thread_count()))
-    return best(lambda: list(map_pieces(work, parts)), repeats)
-
-
-def each_thread(work):
-    """Seconds until every thread has done the same work."""
-    return best(lambda: list(map_pieces(lambda start, stop: work(), blocks(thread_count(), 1))))
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Rates a second, of all threads together."""
-
-    read: float
-    copy: float
-    lines: dict
-    multiply_adds: dict
-    logarithms: float
-    divisions: float
-
-    def at_best(self, other):
-        """Take the higher of each rate."""
-
-        def higher(mine, theirs):
-            if isinstance(mine, dict):
-                return {key: max(value, theirs[key]) for key, value in mine.items()}
-            return max(mine, theirs)
-
-        names = [each.name for each in fields(self)]
-        return Machine(*(higher(getattr(self, name), getattr(other, name)) for name in names))
-
-
-def measure_machine(quick):
-    read, copy = stream_rates(1 << (24 if quick else 26))
-    return Machine(
-        read,
-        copy,
-        {size: line_rate(size) for size in SIZES if not quick or size <= 1 << 28},
-        {dtype: multiply_add_rate(dtype) for dtype in ("float64", "float32")},
-        function_rate(np.log),
-        function_rate(np.reciprocal),
-    )
-
-
-def function_rate(function):
-    """Values a second by a function of numpy, which are quicker than those of compiled loops."""
-    values, repeats = np.linspace(0.5, 2.0, CHUNK), 1000
-
-    def work():
-        out = np.empty(CHUNK)
-        for _ in range(repeats):
-            function(values, out=out)
-
-    return thread_count() * CHUNK * repeats / each_thread(work)
-
-
-def stream_rates(count):
-    """Bytes a second, read, and copied, through arrays of so many numbers."""
-    source, target = np.ones(count), np.zeros(count)
-    read = on_threads(lambda *part: added(source, *part), count)
-    copy = on_threads(lambda *part: copied(source, target, *part), count)
-    return source.nbytes / read, 2 * source.nbytes / copy
-
-
-def line_rate(size):
-    """Lines a second from random places in an array of so many bytes."""
-    table, step = np.ones(size // 8), LINE // 8
-    places = np.random.default_rng(0).integers(len(table) // step, size=1 << 22, dtype=np.int32)
-    return len(places) / seconds_to_fetch(table, places, step)
-
-
-def seconds_to_fetch(table, places, step):
-    """Seconds for one number at each place, by vector loads or one by one, whichever is faster."""
-    return min(
-        on_threads(partial(loop, table, places, step), len(places)) for loop in (fetched, fetched_singly)
-    )
-
-
-def multiply_add_rate(dtype):
-    factors, repeats = np.array([0.999, 0.001], dtype=dtype), 1_000_000
-    return thread_count() * LANES * repeats / each_thread(lambda: multiplied_and_added(factors, repeats))
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a loop cannot do without.
+    """What a loop needs at least.
 
     Attributes
     ----------
     read, written : int
-        Bytes of the arrays that it goes through.
+        Bytes of the arrays that it goes over.
     fetches : tuple of (ndarray, int)
         Places that it must look at, and the bytes of the record at each.
     multiply_adds, logarithms, divisions : int
+        How many there are.
     dtype : str
-        What it multiplies.
+        The type of the numbers that it multiplies.
     """
 
     read: int
@@ -226,40 +71,37 @@ class Needs:
     dtype: str = "float64"
 
 
-def held_bytes(matrix):
-    return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-
-
 def needs_of_gains(graph, memberships, found):
-    """Count for the wide sweep: gains of all clusters that neighbors hold, and the likelihood."""
-    everybody = np.ones(len(graph), dtype=bool)
-    return needs_of_rows(graph, memberships, everybody, held_bytes(found))
+    """Count for the wide sweep, which computes the gains of all clusters that neighbors hold."""
+    all_rows = np.ones(len(graph), dtype=bool)
+    return needs_of_rows(graph, memberships, all_rows, held_bytes(found))
 
 
 def needs_of_sweep(graph, memberships):
-    """Count for the narrow sweep, which only concerns nodes of several clusters."""
+    """Count for the narrow sweep, which looks only at nodes of several clusters."""
     several = np.diff(memberships.indptr) > 1
     return needs_of_rows(graph, memberships, several, memberships.data.nbytes)
 
 
 def needs_of_rows(graph, memberships, rows, written):
-    """Count for gains of some rows.
+    """Count for the gains of some rows.
 
-    An edge to a node of one cluster needs neither logarithm nor division, for such weights can be added up
-    by cluster first, and all of that node to be fetched is which cluster it is. One of each is left for every
-    share held, and for every edge to another node, whose shares have to be fetched.
+    An edge to a node of one cluster needs neither a logarithm nor a division, because such weights can be
+    added up by cluster first. Only the number of that cluster has to be fetched. One logarithm and one
+    division are needed for every share of a row, and for every edge to a node of several clusters, whose
+    shares are fetched.
     """
     adjacency, held = graph.adjacency, np.diff(memberships.indptr)
     edges = adjacency.indices[np.repeat(rows, np.diff(adjacency.indptr))]
-    others = edges[held[edges] > 1]
-    hard = len(others) + int(held[rows].sum())
+    torn = edges[held[edges] > 1]
+    functions = len(torn) + int(held[rows].sum())
     entry = adjacency.indices.itemsize + adjacency.data.itemsize
     share = memberships.indices.itemsize + memberships.data.itemsize
     read = len(edges) * entry + adjacency.indptr.nbytes + graph.degrees.nbytes + held_bytes(memberships)
-    record = share * -(-int(held[others].sum()) // max(len(others), 1))
-    return Needs(
-        read, written, ((edges, 4), (others, record)), len(edges) + 2 * int(held[others].sum()), hard, hard
-    )
+    shares_fetched = int(held[torn].sum())
+    record = share * -(-shares_fetched // max(len(torn), 1))
+    fetches = ((edges, 4), (torn, record))
+    return Needs(read, written, fetches, len(edges) + 2 * shares_fetched, functions, functions)
 
 
 def needs_of_reweighting(memberships, found, after):
@@ -283,7 +125,7 @@ def needs_of_dense_sweep(graph, shares):
 
 
 def needs_of_partners(graph):
-    """Count for the best partner of every node: whose group a neighbor is in, and how heavy that is."""
+    """Count for the best partner of every node: the group of each neighbor, and its weight."""
     adjacency, nodes = graph.adjacency, graph.adjacency.indices.itemsize
     read = held_bytes(adjacency) + graph.degrees.nbytes + nodes * len(graph)
     written = (nodes + graph.degrees.itemsize) * len(graph)
@@ -292,7 +134,7 @@ def needs_of_partners(graph):
 
 
 def needs_of_contraction(graph, group, smaller):
-    """Count for the sums between groups: the group of a neighbor, and where its sum stands."""
+    """Count for the sums between groups: the group of each neighbor, and the place of its sum."""
     adjacency, nodes = graph.adjacency, np.dtype(np.int64).itemsize
     read = held_bytes(adjacency) + 2 * nodes * len(graph)
     places = group[adjacency.indices].astype(adjacency.indices.dtype)
@@ -302,42 +144,42 @@ def needs_of_contraction(graph, group, smaller):
 
 @dataclass(frozen=True)
 class Row:
-    """A loop: its least times by limit, and the time it took."""
+    """A loop: its minimal seconds by each limit, and the seconds that it took."""
 
     name: str
-    least: dict
+    minimal: dict
     seconds: float
 
     @property
     def bound(self):
         """The limit that takes longest."""
-        return max(self.least, key=self.least.get)
+        return max(self.minimal, key=self.minimal.get)
 
     @property
     def fraction(self):
-        """Its least time by that limit, over the time it took."""
-        return self.least[self.bound] / self.seconds
+        """The minimal time by that limit, divided by the time that it took."""
+        return self.minimal[self.bound] / self.seconds
 
 
 def measured(name, needs, run, repeats=7):
-    """Measure a loop, and right after it the fetching that it cannot do without."""
+    """Measure a loop, and right after it the fetches that it needs."""
     return name, needs, best(run, repeats), [seconds_of_fetches(*fetch) for fetch in needs.fetches]
 
 
 def compare(name, needs, seconds, fetching, machine):
-    """Work out the least times by every limit."""
+    """Compute the minimal times by every limit."""
     streams = max(needs.read / machine.read, (needs.read + needs.written) / machine.copy)
     arithmetic = max(
         needs.multiply_adds / machine.multiply_adds[needs.dtype],
         needs.logarithms / machine.logarithms,
         needs.divisions / machine.divisions,
     )
-    least = {"streams": streams, "gathers": max(fetching, default=0.0), "arithmetic": arithmetic}
-    return Row(name, least, seconds)
+    minimal = {"streams": streams, "gathers": max(fetching, default=0.0), "arithmetic": arithmetic}
+    return Row(name, minimal, seconds)
 
 
 def seconds_of_fetches(places, record):
-    """Seconds to fetch a record of so many bytes at each place, every line of it, and do nothing else."""
+    """Return the seconds to fetch every line of a record of so many bytes at each place."""
     count = int(places.max()) + 1
     if record > LINE:
         table = np.ones((count, record // 8))
@@ -347,9 +189,9 @@ def seconds_of_fetches(places, record):
 
 
 def measure_engine(W):
-    """Measure every loop; the seconds of coarsening come last."""
+    """Return the measurements of every loop, and the seconds of coarsening."""
     print("clustering the graph ...", flush=True)
-    graph = as_graph(W)
+    graph = graphsoft.as_graph(W)
     found = graphsoft.hierarchy(graph, levels=[CLUSTERS])[0].memberships
     near = in_clumps(graph)
     memberships, rows = found[near.nodes], []
@@ -390,12 +232,12 @@ def print_machine(machine):
         "divisions": f"{machine.divisions / 1e9:8.2f} 10^9/s",
     }
     for size, rate in machine.lines.items():
-        rates[f"lines at random in {in_words(size)}"] = f"{rate / 1e9:8.2f} 10^9/s"
+        rates[f"lines at random in {size_text(size)}"] = f"{rate / 1e9:8.2f} 10^9/s"
     for name, value in rates.items():
         print(f"{name:34}{value}")
 
 
-def in_words(size):
+def size_text(size):
     return f"{size >> 10} KB" if size < 1 << 20 else f"{size >> 20} MB" if size < 1 << 30 else "1 GB"
 
 
@@ -404,7 +246,7 @@ def print_engine(rows, coarsening, nodes, entries):
     print("milliseconds by each limit, and measured\n")
     print(f"{'':28}{'streams':>9}{'gathers':>9}{'arithmetic':>12}{'takes':>9}{'ns/entry':>10}  of its limit")
     for row in rows:
-        limits = [1e3 * row.least[limit] for limit in COLORS]
+        limits = [1e3 * row.minimal[limit] for limit in COLORS]
         print(
             f"{row.name:28}{limits[0]:9.1f}{limits[1]:9.1f}{limits[2]:12.1f}{1e3 * row.seconds:9.1f}"
             f"{1e9 * row.seconds / entries:10.2f}  {row.fraction:4.0%} of {row.bound}"
@@ -412,16 +254,14 @@ def print_engine(rows, coarsening, nodes, entries):
     wide = sum(row.seconds for row in rows if row.name.startswith("wide"))
     print(f"\ncoarsening to {CLUSTERS} nodes: {coarsening:.2f} s, {coarsening / wide:.1f} wide sweeps")
     if max(row.fraction for row in rows) > 1.0:
-        print("some loop beat its limit: the machine had other work to do while the limits were measured")
+        print("a loop beat its limit, so other work slowed the machine while the limits were measured")
 
 
 def draw(machine, rows, entries, output):
-    import matplotlib.pyplot as plt
-
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), width_ratios=(1, 1.9))
     left.plot(list(machine.lines), [rate / 1e9 for rate in machine.lines.values()], "o-", color="#cc6633")
     left.set_xscale("log", base=2)
-    left.set_xticks(list(machine.lines), [in_words(size) for size in machine.lines], rotation=45)
+    left.set_xticks(list(machine.lines), [size_text(size) for size in machine.lines], rotation=45)
     left.set_yscale("log")
     left.set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
     left.minorticks_off()
@@ -433,8 +273,8 @@ def draw(machine, rows, entries, output):
     for place, row in enumerate(rows[::-1]):
         right.barh(place, scale * row.seconds, color="#dddddd", height=0.5)
         for limit, color in COLORS.items():
-            if row.least[limit] > 0:
-                right.plot(scale * row.least[limit], place, "o", color=color, label=limit, markersize=8)
+            if row.minimal[limit] > 0:
+                right.plot(scale * row.minimal[limit], place, "o", color=color, label=limit, markersize=8)
         right.text(1.15 * scale * row.seconds, place, f"{row.fraction:.0%}", va="center", fontsize=9)
     names = dict(zip(*right.get_legend_handles_labels()[::-1], strict=True))
     right.legend(
@@ -444,7 +284,7 @@ def draw(machine, rows, entries, output):
     right.set_yticks(range(len(rows)), [row.name for row in rows[::-1]])
     right.set_xscale("log")
     right.set_xlim(0.01, 4 * scale * max(row.seconds for row in rows))
-    right.set_title("least time by each limit, and what the loops take")
+    right.set_title("minimal time by each limit, and the time that the loops take")
     right.set_xlabel("nanoseconds for each stored entry; the percentage is of the rightmost limit")
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
@@ -474,7 +314,7 @@ def main():
             make_graph("grouped", 100_000 if options.quick else options.nodes, NEIGHBORS, file)
             W, _ = load(file)
     loops, coarsening = measure_engine(W)
-    # other work may have slowed the machine the first time, or this
+    # other work may have slowed the machine during one of the two measurements
     machine = machine.at_best(measure_machine(options.quick))
     rows = [compare(*loop, machine) for loop in loops]
     print_machine(machine)

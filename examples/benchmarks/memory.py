@@ -1,17 +1,19 @@
 """Cluster a file of features that is larger than the memory.
 
+    python examples/benchmarks/memory.py [--quick] [--output DIR]
+
+Only for Linux. It writes a file of 1.5 GB, or of 0.8 GB with --quick.
+
 The features are written to a file and opened as a ``numpy.memmap``, in a process that may not have as much
-memory as the file is large. It makes a hierarchy, and predicts for new points. Printed are the limit, the
-most that was taken at a time, and how well the clusters that were put into the points came out.
+memory as the file is large. That process makes a hierarchy and predicts the clusters of new points. The
+script prints the limit, the peak of the memory, and how well the clusters agree with those that the points
+were drawn from.
 
-The limit is ``RLIMIT_DATA``: all private memory that can be written to, touched or not. ``ulimit -v``
-(``RLIMIT_AS``) would count the mapped file too, so that it could not be opened under a limit below its size.
-Pages of the file that are in memory are the system's own cache; it gives them up where memory is short. What
-graphsoft derives from the features, as their copy in float32 around their middle, is in a temporary file
-likewise: ``TMPDIR`` should not be a file system in memory.
-
-Run: python examples/benchmarks/memory.py --output out
-     (Linux; writes a file of 1.5 GB; --quick one of 0.8 GB)
+The limit is ``RLIMIT_DATA``: all private memory that can be written to, whether it is used or not. ``ulimit
+-v`` (``RLIMIT_AS``) would count the mapped file too, so that the file could not be opened under a limit below
+its size. Pages of the file that are in memory belong to the system's cache, which gives them up where memory
+is short. What graphsoft derives from the features, such as their copy in float32, is in a temporary file as
+well. So ``TMPDIR`` should not be a file system in memory.
 """
 
 import argparse
@@ -25,19 +27,19 @@ from pathlib import Path
 
 import numpy as np
 
-CLUSTERS, DEPTH = 100, 12  # clusters, and the dimensions within each
+CLUSTERS, INNER = 100, 12  # clusters, and the dimensions of each
 
 
 def write(path: Path, points: int, features: int) -> np.ndarray:
-    """Write points of clusters on planes of few dimensions, block by block; return their clusters."""
+    """Write points of clusters that have few dimensions each, block by block; return their clusters."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(CLUSTERS, features)).astype(np.float32)
-    planes = rng.normal(size=(CLUSTERS, DEPTH, features)).astype(np.float32) / np.sqrt(DEPTH)
+    planes = rng.normal(size=(CLUSTERS, INNER, features)).astype(np.float32) / np.sqrt(INNER)
     truth = rng.integers(CLUSTERS, size=points)
     with path.open("wb") as file:
         for start in range(0, points, 2000):
             part = truth[start : start + 2000]
-            inner = rng.normal(size=(len(part), DEPTH)).astype(np.float32)
+            inner = rng.normal(size=(len(part), INNER)).astype(np.float32)
             rows = centers[part]
             for cluster in np.unique(part):
                 rows[part == cluster] += inner[part == cluster] @ planes[cluster]
@@ -47,19 +49,19 @@ def write(path: Path, points: int, features: int) -> np.ndarray:
 
 
 class Watch(threading.Thread):
-    """Look at the memory of this process all the time."""
+    """Record the peak of this process's memory, in MB."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.most = {"VmData": 0.0, "RssAnon": 0.0}
+        self.peak = {"VmData": 0.0, "RssAnon": 0.0}
 
     def run(self) -> None:
         """Look every 20 ms."""
         while True:
             for line in Path("/proc/self/status").read_text().splitlines():
                 name, _, value = line.partition(":")
-                if name in self.most:
-                    self.most[name] = max(self.most[name], int(value.split()[0]) * 1024 / 1e6)
+                if name in self.peak:
+                    self.peak[name] = max(self.peak[name], int(value.split()[0]) * 1024 / 1e6)
             time.sleep(0.02)
 
 
@@ -77,15 +79,17 @@ def clustered(path: str, points: int, features: int) -> dict:
     labels = h.predict(new)
     seconds = fitted - began, time.perf_counter() - fitted
     agree = float(np.mean(labels == h[-1].labels[::1000]))
-    return {"seconds": seconds, "most": watch.most, "labels": h[-1].labels.tolist(), "agree": agree}
+    return {"seconds": seconds, "peak": watch.peak, "labels": h[-1].labels.tolist(), "agree": agree}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--points", type=int, default=250_000)
     parser.add_argument("--features", type=int, default=1536)
-    parser.add_argument("--limit", type=float, help="MB that the process may have (2/3 of the file)")
-    parser.add_argument("--output", default="out")
+    parser.add_argument("--limit", type=float, help="MB for the process; by default 2/3 of the file")
+    parser.add_argument("--output", default="out", help="folder for the file, which is deleted at the end")
     parser.add_argument("--quick", action="store_true", help="50,000 points with 4096 features")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -114,13 +118,13 @@ def main() -> None:
 def report(found: dict, truth: np.ndarray, size: int) -> None:
     from graphsoft.metrics import nmi
 
-    most = found["most"]
-    share = 100e6 * most["VmData"] / size
-    print(f"most of it taken:        {most['VmData']:7.0f} MB, {share:.0f} % of the file")
-    print(f"most of it written to:   {most['RssAnon']:7.0f} MB")
+    peak = found["peak"]
+    share = 100e6 * peak["VmData"] / size
+    print(f"allocated at the peak:   {peak['VmData']:7.0f} MB, {share:.0f} % of the file")
+    print(f"used at the peak:        {peak['RssAnon']:7.0f} MB")
     print(f"seconds to fit, predict: {found['seconds'][0]:7.1f}, {found['seconds'][1]:.1f}")
-    print(f"clusters against those put in: NMI {nmi(truth, np.array(found['labels'])):.3f}")
-    print(f"points moved a little that are predicted into their cluster: {100 * found['agree']:.1f} %")
+    print(f"clusters against those drawn: NMI {nmi(truth, np.array(found['labels'])):.3f}")
+    print(f"points moved a little whose predicted cluster is the old one: {100 * found['agree']:.1f} %")
 
 
 if __name__ == "__main__":

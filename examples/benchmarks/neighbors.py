@@ -1,28 +1,29 @@
-"""Time the search for nearest neighbors beside pynndescent and scikit-learn, and tell how many it finds.
+"""Time the search for nearest neighbors beside pynndescent and scikit-learn, and count how many it finds.
 
     python examples/benchmarks/neighbors.py [--quick] [--sizes 10000] [--dims 2,16] [--data DIR]
 
-Two kinds of points. ``clouds``: 30 clusters that vary in 10 directions each and very little in the others, as
-embeddings of real things do. ``noise``: normal numbers, where every dimension counts; beyond some 20
-dimensions only a search of all pairs gets far with those. ``--data`` adds the dense sets of a folder of
-``.npz`` files with ``X`` in them, of 3000 rows and more.
+There are two kinds of points. ``clouds`` are 30 clusters that vary in 10 directions each and very little in
+the others, as embeddings of real data do. ``noise`` are normal numbers, where every dimension counts. Beyond
+some 20 dimensions only a search of all pairs finds the neighbors of such points. ``--data`` adds the dense
+sets of a folder of ``.npz`` files with ``X``, of 3000 rows and more.
 
 The tools find 10 neighbors of every point:
 
-- ``search``: what :func:`graphsoft.graph.joining.knn_graph` calls for neighbors;
+- ``search``: the search that :func:`graphsoft.knn_graph` uses;
 - ``graph``: all of ``knn_graph``, with checks, identical rows, weights and symmetry;
-- ``pynndescent``: its own defaults, asked for 11, for a point is one of its own neighbors there;
-- ``to 0.95``: pynndescent asked for more neighbors, as many as it takes to a recall of 0.95;
+- ``pynndescent``: with its defaults, asked for 11, because a point is one of its own neighbors there;
+- ``to 0.95``: pynndescent, asked for as many neighbors as a recall of 0.95 takes;
 - ``sklearn``: ``NearestNeighbors`` with its defaults, up to 100,000 points.
 
-Each run is a process of its own, which first searches a small part of the points, so that all is imported and
-compiled; then the best of a few runs counts, by the clock and, for machines that others use too, by the
-processor's time of all threads. Recall is that of 1000 points, against all distances in float64;
-equally distant neighbors are as good as each other. Machines are noisy: compare the figures of one run only.
+Each run is a process of its own, which first searches a small part of the points, so that everything is
+imported and compiled. Then the best of a few runs counts. The first number is seconds by the clock, the
+second is processor time of all threads, for machines that others use too. The third is recall, measured on
+1000 points against all distances in float64, where equally distant neighbors are equally good. Machines are
+noisy: compare figures of the same run only.
 
-``--quick`` takes 10,000 points of clouds only, in 2 and 64 dimensions. Otherwise the most of the time goes
-where it is not counted, into pynndescent's compiling itself in every process. The largest, a million points
-in 784 dimensions, need 9 GB of memory.
+``--quick`` takes 10,000 points of clouds only, in 2 and 64 dimensions. Otherwise most of the time goes into
+the compilation of pynndescent in every process, which is not counted. The largest set, a million points in
+784 dimensions, needs 9 GB of memory.
 """
 
 import argparse
@@ -36,6 +37,7 @@ import numpy as np
 from processes import in_process
 
 mpl.use("Agg")
+import matplotlib.pyplot as plt
 
 NEIGHBORS = 10
 SAMPLE = 1000
@@ -49,7 +51,7 @@ COLORS = {
     "sklearn": "#999999",
 }
 SKLEARN_POINTS = 100_000
-SMALL = 3000  # points to warm up on, and the least a set of one's own must have
+SMALL = 3000  # points to warm up on, and the minimal size of a set of --data
 
 
 def make_points(kind, count, dimensions):
@@ -69,13 +71,13 @@ def make_points(kind, count, dimensions):
 
 
 def exact_reach(points, rows):
-    """Compute how far the last true neighbor of each of `rows` is, squared."""
-    asking = points[rows].astype(np.float64)
-    lengths = np.square(asking).sum(axis=1)
+    """Compute the squared distance from each of `rows` to the last of its true neighbors."""
+    queries = points[rows].astype(np.float64)
+    lengths = np.square(queries).sum(axis=1)
     best = np.full((len(rows), 0), np.inf)
     for start in range(0, len(points), 10_000):
         block = points[start : start + 10_000].astype(np.float64)
-        squares = lengths[:, None] + np.square(block).sum(axis=1) - 2.0 * asking @ block.T
+        squares = lengths[:, None] + np.square(block).sum(axis=1) - 2.0 * queries @ block.T
         inside = np.flatnonzero((rows >= start) & (rows < start + len(block)))
         squares[inside, rows[inside] - start] = np.inf
         best = np.concatenate([best, squares], axis=1)
@@ -84,13 +86,13 @@ def exact_reach(points, rows):
 
 
 def recall(points, rows, reach, found):
-    """Compute which part of what was found for `rows` is no farther than the last true neighbor."""
-    right = 0
+    """Compute the share of true neighbors found: those no farther away than `reach`, the last true one."""
+    true = 0
     for row, limit, listed in zip(rows, reach, found, strict=True):
         others = np.unique(listed[(listed >= 0) & (listed != row)])
-        gaps = points[others].astype(np.float64) - points[row].astype(np.float64)
-        right += int((np.square(gaps).sum(axis=1) <= limit * (1 + 1e-7) + 1e-12).sum())
-    return right / (NEIGHBORS * len(rows))
+        differences = points[others].astype(np.float64) - points[row].astype(np.float64)
+        true += int((np.square(differences).sum(axis=1) <= limit * (1 + 1e-7) + 1e-12).sum())
+    return true / (NEIGHBORS * len(rows))
 
 
 def search(points, _):
@@ -101,7 +103,7 @@ def search(points, _):
 
 
 def graph(points, _):
-    from graphsoft.graph.joining import knn_graph
+    from graphsoft import knn_graph
 
     knn_graph(points, NEIGHBORS)
 
@@ -129,10 +131,10 @@ CALLS = {
 
 
 def best_seconds(call, points, asked):
-    """Run often enough for a fair time: the least seconds, the processor's too, and what was found."""
+    """Run several times; return the shortest seconds by the clock and of the processor, and the neighbors."""
     call(points[:SMALL], asked)
     seconds, processor, began, runs = np.inf, np.inf, time.perf_counter(), 0
-    # never one run alone: what a large set takes another way through is compiled in the first
+    # at least twice: a large set may take another way than the small one, which is compiled in the first run
     while runs < 2 or (runs < 5 and time.perf_counter() - began < 3.0):
         start, worked = time.perf_counter(), time.process_time()
         found = call(points, asked)
@@ -159,14 +161,14 @@ def run(tool, folder):
 
 
 def prepare(file, folder):
-    """Write the exact reach of a sample of the points in a file."""
+    """Write the exact reach of a sample of the points in a file, see `exact_reach`."""
     points = np.load(file, mmap_mode="r")
     rows = np.random.default_rng(1).choice(len(points), min(SAMPLE, len(points)), replace=False)
     np.savez(folder / "exact.npz", rows=rows, reach=exact_reach(points, rows))
 
 
 def compare(points, tools, limit):
-    """Run all tools on the same points: one row of the table."""
+    """Run all tools on the same points; return a row of the table."""
     with tempfile.TemporaryDirectory() as folder:
         file, count = Path(folder) / "points.npy", len(points)
         np.save(file, points)
@@ -174,8 +176,8 @@ def compare(points, tools, limit):
         prepare(file, Path(folder))
         row = {}
         for tool in tools:
-            plain = row.get("pynndescent")
-            enough = isinstance(plain, dict) and plain["recall"] >= WANTED
+            default = row.get("pynndescent")
+            enough = isinstance(default, dict) and default["recall"] >= WANTED
             if (tool == "sklearn" and count > SKLEARN_POINTS) or (tool == "to 0.95" and enough):
                 continue
             row[tool] = in_process(__file__, limit, "--run", tool, "--folder", folder)
@@ -192,7 +194,7 @@ def cell(value):
 
 
 def ratio(row):
-    """Say how many times longer than our search pynndescent took, where both find enough."""
+    """Return how many times longer than our search pynndescent took, where both find enough."""
     ours, theirs = row.get("search"), row.get("to 0.95", row.get("pynndescent"))
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
         return float("nan")
@@ -209,12 +211,10 @@ def own_sets(folder):
 
 def draw(rows, tools, output):
     """Draw the seconds of every row, a panel for each kind of points."""
-    import matplotlib.pyplot as plt
-
     kinds = list(dict.fromkeys(key[0] for key in rows))
-    most = max(sum(key[0] == kind for key in rows) for kind in kinds)
+    height = max(sum(key[0] == kind for key in rows) for kind in kinds)
     figure, axes = plt.subplots(
-        1, len(kinds), figsize=(1.5 + 5.0 * len(kinds), 1.6 + 0.42 * most), squeeze=False, sharex=True
+        1, len(kinds), figsize=(1.5 + 5.0 * len(kinds), 1.6 + 0.42 * height), squeeze=False, sharex=True
     )
     for axis, kind in zip(axes[0], kinds, strict=True):
         keys = [key for key in rows if key[0] == kind]
@@ -223,8 +223,8 @@ def draw(rows, tools, output):
             for tool in tools:
                 found = rows[key].get(tool)
                 if isinstance(found, dict):
-                    poor = found["recall"] is not None and found["recall"] < WANTED
-                    face = "white" if poor else COLORS[tool]
+                    low = found["recall"] is not None and found["recall"] < WANTED
+                    face = "white" if low else COLORS[tool]
                     axis.scatter(found["seconds"], place, s=55, color=face, edgecolor=COLORS[tool], zorder=2)
         axis.set_yticks(
             range(len(keys)), [f"{n:,} x {d}" if kind != "sets" else name for _, n, d, name in keys]
@@ -272,7 +272,7 @@ def main():
     parser.add_argument("--data", type=Path, help="a folder of .npz files with X")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each process")
     parser.add_argument("--output", type=Path, default=Path("out"), help="where the picture goes")
-    # what the processes that this one starts are asked for
+    # for the processes that this one starts
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -285,8 +285,8 @@ def main():
         options.sizes, options.dims, options.kinds = [10_000], [2, 64], "clouds"
     tools = [tool for tool in TOOLS if tool in options.tools.split(",")]
     options.output.mkdir(parents=True, exist_ok=True)
-    print("seconds by the clock, those of the processor, and recall; the last column is pynndescent's time")
-    print("over that of search, by the clock\n")
+    print("seconds by the clock, seconds of the processor, and recall; the last column is pynndescent's time")
+    print("divided by that of search, by the clock\n")
     print(f"{'':28}" + "".join(f"{tool:>25}" for tool in tools) + f"{'ratio':>8}")
     rows = {}
     for key, points in cases(options):

@@ -1,9 +1,8 @@
 """The methods graphsoft is compared with, each a function ``(graph, features, k) -> labels``.
 
-Every graph method gets the same weighted graph as graphsoft does; `ward_free` and `kmeans` see the features
-only. A bare graph has no features: there those that need some run on `spectral_features`. All are
-deterministic.
-Needs the ``bench`` extra.
+Every graph method gets the same weighted graph as graphsoft does. `ward_free` and `kmeans` see the features
+only. A bare graph has no features, so there they run on `spectral_features`. All are deterministic. They need
+the ``bench`` extra.
 """
 
 from __future__ import annotations
@@ -37,8 +36,9 @@ def spectral(graph: Graph, features: Features, k: int) -> Labels:
 def leiden(graph: Graph, features: Features, k: int) -> Labels:
     """Leiden, with the resolution of its modularity searched until there are k clusters.
 
-    The resolution is bisected on a log scale. Once k is hit the two midpoints around are tried too, and the
-    run of highest modularity among those with k clusters is returned; if k is never hit, the nearest run.
+    The resolution is bisected on a log scale. Once there are k clusters, the midpoints on both sides are
+    tried too, and the run of highest modularity among those with k clusters is returned. If no run has k
+    clusters, it is the run with the nearest number.
     """
     import igraph
     import leidenalg
@@ -82,18 +82,18 @@ def paris(graph: Graph, features: Features, k: int) -> Labels:
     for row, children in enumerate(dendrogram[:, :2].astype(np.int64)):
         merges = children[children >= n] - n
         heights[row] = max([heights[row], *heights[merges]])  # rounding can put a child above its parent
-    # Components join at infinite height and ties are common: cut by rank, which gives k clusters always.
+    # Components join at infinite height and ties are common. A cut by rank always gives k clusters.
     dendrogram[np.argsort(heights, kind="stable"), 2] = np.arange(n - 1)
     return np.asarray(cut_straight(dendrogram, n_clusters=k), dtype=np.int64)
 
 
 def ward(graph: Graph, features: Features, k: int) -> Labels:
-    """Ward agglomeration that may merge along the edges of the graph only."""
+    """Ward agglomeration that merges only along the edges of the graph."""
     return _ward(_dense(graph, features, k), k, connectivity=_int32_matrix(graph))
 
 
 def ward_free(graph: Graph, features: Features, k: int) -> Labels:
-    """Ward agglomeration of the features, any two clusters may merge."""
+    """Ward agglomeration of the features, where any two clusters may merge."""
     return _ward(_dense(graph, features, k), k, connectivity=None)
 
 
@@ -116,7 +116,7 @@ PEERS: dict[str, Peer] = {
 
 
 def run(name: str, graph: Graph, features: Features | None, k: int) -> Labels:
-    """Run one peer, quiet about disconnected graphs and the like, which are ordinary input here."""
+    """Run one peer without its warnings, such as those of disconnected graphs, which are ordinary here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return PEERS[name](graph, features, k)
@@ -131,9 +131,9 @@ def spectral_features(graph: Graph, k: int) -> NDArray[np.float64]:
     degrees = adjacency.sum(axis=1)
     scale = sp.diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
     normalized = scale @ adjacency @ scale
-    if n <= 1500:  # the dense solver is exact and quick, and never fails on repeated eigenvalues
+    if n <= 1500:  # the dense solver is exact and fast, and never fails on repeated eigenvalues
         return np.linalg.eigh(normalized.toarray())[1][:, -k:]
-    # The shift asks for the largest of the eigenvalues, not for the ones of largest modulus.
+    # The shift makes the largest eigenvalues those of largest modulus too.
     shifted = normalized + sp.eye_array(n)
     return eigsh(shifted, k=k, which="LA", v0=np.ones(n))[1]
 
@@ -146,7 +146,7 @@ def _ward(points: NDArray[np.float64], k: int, connectivity: Graph | None) -> La
 
 
 def _dense(graph: Graph, features: Features | None, k: int) -> NDArray[np.float64]:
-    """Points for the feature methods: text goes to 100 singular directions, rows of length 1."""
+    """Return points for the feature methods; text is reduced to 100 singular directions, rows of length 1."""
     if features is None:
         return spectral_features(graph, k)
     if not sp.issparse(features):
@@ -154,14 +154,13 @@ def _dense(graph: Graph, features: Features | None, k: int) -> NDArray[np.float6
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
 
-    # Never more directions than the matrix has.
     directions = min(TEXT_DIMENSIONS, min(features.shape) - 1)
     reduced = TruncatedSVD(directions, random_state=0).fit_transform(_int32_matrix(features))
     return np.asarray(normalize(reduced))
 
 
 def _int32_matrix(matrix: Any) -> sp.csr_matrix:
-    """Copy as a float64 csr_matrix with int32 indices, the one form that all the peers take."""
+    """Copy as a float64 csr_matrix with int32 indices, the only form that all peers take."""
     csr = sp.csr_matrix(matrix, dtype=np.float64, copy=True)
     csr.indices, csr.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
     return csr

@@ -1,15 +1,18 @@
-"""Compare graphsoft with its peers on a directory of labeled sets, every graph method on the same graph.
+"""Compare graphsoft with its peers on a folder of labeled sets, every graph method on the same graph.
 
     python examples/benchmarks/quality.py --data DIR [--sets a,b] [--no-peers | --methods] [--out table.md]
 
 ``DIR`` holds one ``.npz`` file for each set: ``X`` (dense features), or ``data, indices, indptr, shape``
-(CSR: sparse features, or a graph when the name starts with ``graph_``), and ``y`` (the classes; files without
-are left out). The labels serve for the scores and for the number of clusters k, which all methods are given.
+(CSR: sparse features, or a graph if the name starts with ``graph_``), and ``y`` (the classes; files without
+``y`` are left out). The labels serve for the scores and for the number of clusters k, which all methods are
+given.
 
-With ``--methods`` the peers are graphsoft's other methods, flat and with their defaults, instead of other
-packages: those that look at a graph get the same graph, the others the features (and nothing on bare graphs).
+With ``--methods`` the peers are graphsoft's other methods, flat and with their defaults, in place of other
+packages. Those that look at a graph get the same graph, the others get the features (and nothing on bare
+graphs).
 
-The seconds are those of clustering a ready graph; building it is the same for all and has its own column.
+The seconds are those of clustering a finished graph. Building the graph is the same for all and has its own
+column.
 """
 
 from __future__ import annotations
@@ -28,15 +31,16 @@ from numpy.typing import NDArray
 
 import graphsoft
 from graphsoft import metrics
+from graphsoft.datasets import read
 
 OURS = "graphsoft"
 NEIGHBORS = 10
-BEHIND = 0.05  # more than this below the best peer is called a loss
+LOSS = 0.05  # a score further than this below the best peer counts as a loss
 
 
 @dataclass(frozen=True)
 class LabeledSet:
-    """One file: features (array or sparse matrix) or an adjacency, and the class of every point."""
+    """Features (array or sparse matrix) or an adjacency, and the class of every point."""
 
     name: str
     features: Any
@@ -46,7 +50,7 @@ class LabeledSet:
 
 @dataclass(frozen=True)
 class Score:
-    """How well labels match the classes, and what they cost."""
+    """How well labels agree with the classes, and the seconds that they took."""
 
     ari: float
     nmi: float
@@ -56,7 +60,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Target:
-    """A published or promised figure for one set."""
+    """The score that is wanted on one set."""
 
     name: str
     levels: tuple[int, ...]
@@ -72,12 +76,12 @@ TARGETS = (
 
 FAILED = Score(np.nan, np.nan, np.nan, np.nan)
 
-# Scores whatever graphsoft is compared with, by name.
+# scores everything that graphsoft is compared with, by name
 Rivals = Callable[[LabeledSet, Any, int], dict[str, Score]]
 
 
 def ladder(n: int, k: int) -> list[int]:
-    """Sizes of the levels for n points in k classes: 100, max(2k, 20) and k, cut to fall and to stay below n.
+    """Choose sizes of levels for n points in k classes: 100, max(2k, 20) and k, falling and below n.
 
     >>> ladder(4000, 10), ladder(60, 3), ladder(1000, 60), ladder(12, 5), ladder(5, 5)
     ([100, 20, 10], [20, 3], [120, 60], [10, 5], [5])
@@ -92,22 +96,19 @@ def ladder(n: int, k: int) -> list[int]:
 
 
 def read_sets(directory: Path, wanted: Sequence[str]) -> Iterator[LabeledSet]:
-    """Read the files of a directory by name, or only the wanted ones."""
+    """Read the files of a folder in the order of their names, or only the wanted ones."""
     paths = [directory / f"{name}.npz" for name in wanted] or sorted(directory.glob("*.npz"))
     for path in paths:
         with np.load(path, allow_pickle=False) as file:
             if "y" not in file:
                 continue
-            matrix = file.get("X")
-            if matrix is None:
-                buffers = file["data"], file["indices"], file["indptr"]
-                matrix = sp.csr_array(buffers, shape=tuple(file["shape"]))
-            is_graph = path.stem.startswith("graph_")
-            yield LabeledSet(path.stem, None if is_graph else matrix, matrix if is_graph else None, file["y"])
+        found = read(path, labels="y")
+        features, adjacency = (None, found.data) if path.stem.startswith("graph_") else (found.data, None)
+        yield LabeledSet(path.stem, features, adjacency, found.labels)
 
 
 def build_graph(item: LabeledSet) -> tuple[Any, float]:
-    """Return what `graphsoft.hierarchy` takes for a graph, and the seconds it took to build."""
+    """Return a graph for `graphsoft.hierarchy`, and the seconds it took to build."""
     if item.features is None:
         return item.adjacency, 0.0
     start = time.perf_counter()
@@ -129,7 +130,7 @@ def score(classes: NDArray[Any], labels: NDArray[Any], seconds: float) -> Score:
 def run_ours(graph: Any, classes: NDArray[Any], levels: Sequence[int]) -> Score:
     """Score the top level of a hierarchy."""
     start = time.perf_counter()
-    # A bare adjacency is forced to be read as one, for a kNN graph could pass for sparse features.
+    # a bare adjacency could be taken for sparse features otherwise
     affinity = "precomputed" if sp.issparse(graph) else "auto"
     hierarchy = graphsoft.hierarchy(graph, list(levels), affinity=affinity)
     return score(classes, hierarchy[-1].labels, time.perf_counter() - start)
@@ -145,7 +146,7 @@ def run_peers(item: LabeledSet, graph: Any, k: int) -> dict[str, Score]:
         start = time.perf_counter()
         try:
             labels = peers.run(name, adjacency, item.features, k)
-        except Exception as error:  # one peer's failure must not cost the whole table
+        except Exception as error:  # one failure must not lose the whole table
             print(f"{item.name}: {name} failed: {error}", file=sys.stderr)
             scores[name] = FAILED
             continue
@@ -183,7 +184,7 @@ def warm_up(rivals: Rivals | None) -> None:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a table with columns of even width."""
+    """Write a table with columns of equal width."""
     cells = [list(header), ["---"] * len(header), *map(list, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     return "\n".join(
@@ -193,12 +194,12 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def best_peer(line: Sequence[float]) -> int:
-    """Return the column of the best peer; a peer that failed is NaN and never the best one."""
+    """Return the column of the best peer; a peer that failed is NaN and never the best."""
     return 1 + int(np.argmax(np.nan_to_num(line[1:], nan=-np.inf)))
 
 
 def quality_table(results: dict[str, dict[str, Score]], field: str) -> str:
-    """Lay out one score of all methods on all sets, with the means and our lead over the best peer."""
+    """Write one score of all methods on all sets, with the means and our lead over the best peer."""
     methods = list(next(iter(results.values())))
     lines = {name: [getattr(row[method], field) for method in methods] for name, row in results.items()}
     groups = {
@@ -214,14 +215,14 @@ def quality_table(results: dict[str, dict[str, Score]], field: str) -> str:
     for row, line in zip(rows, (lines | means).values(), strict=True):
         best = best_peer(line)
         row += [methods[best], f"{line[0] - line[best]:+.3f}"]
-    lost = [name for name, line in lines.items() if line[0] - line[best_peer(line)] < -BEHIND]
+    lost = [name for name, line in lines.items() if line[0] - line[best_peer(line)] < -LOSS]
     table = markdown([*header, "best peer", "ours - best"], rows)
-    count = f"More than {BEHIND} below the best peer: {len(lost)} of {len(lines)} sets. {', '.join(lost)}"
+    count = f"More than {LOSS} below the best peer: {len(lost)} of {len(lines)} sets. {', '.join(lost)}"
     return "\n".join([f"## {field.upper()}", "", table, "", count.rstrip()])
 
 
 def seconds_table(results: dict[str, dict[str, Score]], building: dict[str, float]) -> str:
-    """Lay out the seconds of all methods, and of building the graph."""
+    """Write the seconds of all methods, and of building the graph."""
     methods = list(next(iter(results.values())))
     lines = [[building[name], *(row[method].seconds for method in methods)] for name, row in results.items()]
     named = [*zip(results, lines, strict=True), ("sum", np.nansum(lines, axis=0))]
@@ -230,7 +231,7 @@ def seconds_table(results: dict[str, dict[str, Score]], building: dict[str, floa
 
 
 def targets_table(rows: Sequence[tuple[Target, Score]]) -> str:
-    """Lay out the named targets and whether they are met."""
+    """Write the targets, and whether they are met."""
     lines = []
     for target, reached in rows:
         wanted = f"{target.accuracy}" + (f", NMI {target.nmi}" if target.nmi else "")
@@ -273,7 +274,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="directory of labeled sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of labeled sets")
     parser.add_argument("--sets", default="", help="names, comma-separated; all by default")
     parser.add_argument(
         "--peers", action=argparse.BooleanOptionalAction, default=True, help="run the peers too"
@@ -284,7 +285,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the tables here as well")
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
-        parser.error(f"--data: there is no directory {arguments.data}")
+        parser.error(f"--data: there is no folder {arguments.data}")
     wanted = [name for name in arguments.sets.split(",") if name]
     if not (wanted or any(arguments.data.glob("*.npz"))):
         parser.error(f"--data: {arguments.data} holds no .npz files")

@@ -2,14 +2,14 @@
 
     python examples/benchmarks/startup.py [--times 3] [--peers]
 
-On a new machine the loops are compiled at the first call; they are kept for the next process. Each row is a
-process that clusters a small set, with an empty folder for what is compiled, and then again with the folder
-filled. Seconds run from `import graphsoft` to the end of the call, without the making of the data, and the
-least of several processes counts; ``cpu`` is what the process itself worked, which a busy machine leaves
-alone. ``compiled`` are graphsoft's loops; one that is compiled for two types of input counts twice.
+On a new machine the loops are compiled at the first call, and kept for the next process. Each row runs a
+process that clusters a small set with an empty folder for compiled loops, and then another with the folder
+filled. Seconds run from `import graphsoft` to the end of the call, without making the data, and the shortest
+of several processes counts. ``cpu`` is the processor time of the process itself, which depends less on other
+work. ``compiled`` counts graphsoft's loops; one that is compiled for two types of input counts twice.
 
-Machines differ by a factor of three in this, so that ``--peers`` lets libraries that compile in the same way
-take their first call on the same points: extra ``[bench]``, and minutes for each.
+Machines differ by a factor of three in this. So ``--peers`` times the first call of libraries that compile in
+the same way, on the same points. It needs the extra ``[bench]``, and takes minutes for each.
 """
 
 import argparse
@@ -60,7 +60,7 @@ PEERS_CALL = """if True:
 
 
 def data_of(kind):
-    """Make one of the `INPUTS`, and what a call needs to be told of it."""
+    """Make one of the `INPUTS`, and the arguments that a call needs for it."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -78,7 +78,7 @@ def data_of(kind):
 
 
 def first_call(code, cache, *arguments):
-    """Run one process that keeps what is compiled in the folder `cache`."""
+    """Run one process that keeps its compiled loops in the folder `cache`."""
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -116,7 +116,7 @@ def measure(times, kinds=tuple(INPUTS)):
 
 
 def measure_peers():
-    """Print how long the first call of others takes beside ours, on the wide points."""
+    """Print how long the first call of other libraries takes beside ours, on the wide points."""
     columns = f"{'new machine':>14}{'cpu':>8}{'ours':>8}{'loops kept':>14}{'cpu':>8}"
     print(f"\n{INPUTS['wide'] + ', once':32}{columns}")
     ours = None
@@ -133,8 +133,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--times", type=int, default=3, help="processes of each kind")
-    parser.add_argument("--peers", action="store_true", help="also the first calls of others")
+    parser.add_argument("--times", type=int, default=3, help="number of processes of each kind")
+    parser.add_argument("--peers", action="store_true", help="also time other libraries")
     options = parser.parse_args()
     measure(options.times)
     if options.peers:

@@ -1,24 +1,22 @@
-"""The experiments of "A Unifying Approach to Hard and Probabilistic Clustering".
+"""Rerun the experiments of "A Unifying Approach to Hard and Probabilistic Clustering".
 
     python examples/papers/000.py [--data DIR] [--output DIR] [--quick]
 
-The paper (R. Zass, A. Shashua, ICCV 2005) shows patterns of points and gray-level images, and gives neither
-them nor the widths of its affinities. The patterns are drawn anew after its figures, with Gaussian affinities
-of all pairs; what the width does to them is a table of its own. The image is painted: head and shoulders of
-two greys before a wall, beside a chair almost as dark as the shoulders. No part needs --data.
+The paper (R. Zass, A. Shashua, ICCV 2005) shows patterns of points and gray-level images, but publishes
+neither them nor the widths of its affinities. So the patterns are drawn again after its figures, with
+Gaussian affinities of all pairs, and a table of its own shows the effect of the width. The image is painted:
+head and shoulders in two grays in front of a wall, beside a chair almost as dark as the shoulders. Nothing
+here needs --data.
 
-Tried for figure 2 as well: row sums of one by repeated steps, which does little for either method, as the
-paper says, and may do harm. What the paper does not say is that narrow affinities, whose row sums differ much
-from point to point, are better off with factors than with summands.
+For figure 2, repeated steps towards row sums of one were tried as well. They change little for either method,
+as the paper says, and sometimes make it worse. The paper does not mention that narrow affinities, whose row
+sums differ much from point to point, do better with factors than with summands.
 """
-
-import argparse
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from folder import folder
+from sets import page_parser
 
 import graphsoft
 from graphsoft import metrics
@@ -31,21 +29,17 @@ import matplotlib.pyplot as plt
 
 ADDITIVE = CompletelyPositive("additive", start="random")
 DONUT_WIDTH = 0.7
-# the pattern, how many clusters, the width that is drawn
+# pattern, number of clusters, and the width in the picture
 NORMALIZED = [("bowl", 3, 0.3), ("donut", 2, 0.7), ("rim", 5, 0.4), ("lines", 4, 0.3)]
 WIDTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
-def verdict(right, claim):
-    print(f"  {'reproduced' if right else 'NOT reproduced'}: {claim}")
+def print_verdict(reproduced, claim):
+    print(f"  {'reproduced' if reproduced else 'NOT reproduced'}: {claim}")
 
 
 def all_pairs(X, width):
     return graphsoft.pairwise_graph(X, weights="gaussian", sigma=width)
-
-
-def agree(truth, labels):
-    return metrics.accuracy(truth, labels)
 
 
 def save(figure, file):
@@ -74,7 +68,9 @@ def print_bridge(output):
         crossings = np.count_nonzero(np.diff(right > 0.5))
         print(f"  {normalization:18}" + " ".join(f"{share:.2f}" for share in right))
         rises = bool((np.diff(right) > 0).all())
-        verdict(rises and crossings == 1, f"monotonic, {crossings} crossing (paper: one, in the middle)")
+        print_verdict(
+            rises and crossings == 1, f"monotonic, {crossings} crossing (paper: one, in the middle)"
+        )
         curves[normalization] = S
     figure, (left, middle, last) = plt.subplots(
         1, 3, figsize=(12, 3.6), layout="constrained", width_ratios=[1.5, 1, 1]
@@ -107,7 +103,7 @@ def matrices(X, width):
 
 
 def by_normalization(X, k, width, starts):
-    """Labels from each normalization: by normalized cut, and by the best of several random starts of CP."""
+    """Cluster with each normalization: by normalized cut, and by the best of several random starts of CP."""
     found = {}
     for name, F in matrices(X, width).items():
         graph = graphsoft.as_graph(F, affinity="precomputed")
@@ -130,7 +126,7 @@ def print_normalizations(output, quick):
         X, part = make_pattern(pattern, rng=0)
         for width in sorted({*widths, drawn}):
             found = by_normalization(X, k, width, 3 if quick else 10)
-            scores = {name: agree(part, labels) for name, labels in found.items()}
+            scores = {name: metrics.accuracy(part, labels) for name, labels in found.items()}
             if width == min(widths):
                 print(f"  {pattern}, k = {k}\n    width" + "".join(f"{name:>17}" for name in found))
             print(f"    {width:5}" + "".join(f"{score:17.3f}" for score in scores.values()))
@@ -141,10 +137,10 @@ def print_normalizations(output, quick):
                 row[0].set_ylabel(f"{pattern}, width {width}")
     wins = [width for gain, width in better if gain > 0.02]
     losses = [width for gain, width in better if gain < -0.02]
-    verdict(not losses, "additive worked better in all experiments (paper)")
+    print_verdict(not losses, "additive worked better in all experiments (paper)")
     for name, rows in (("better", wins), ("worse", losses)):
         at = ", ".join(f"{width} ({rows.count(width)})" for width in sorted(set(rows)))
-        print(f"    normalized cut is {name} by more than 0.02 in {len(rows)} rows, at the widths {at}")
+        print(f"    additive is {name} by more than 0.02 in {len(rows)} rows, at the widths {at}")
     save(figure, output / "000_figure_2.png")
 
 
@@ -158,14 +154,14 @@ def print_donut(output, runs):
     X, part = make_pattern("donut", rng=0)
     graph = all_pairs(X, DONUT_WIDTH)
     cp = [graphsoft.cluster(graph, 2, method=ADDITIVE, rng=seed) for seed in range(runs)]
-    right = sum(agree(part, found.labels) == 1 for found in cp)
+    right = sum(metrics.accuracy(part, found.labels) == 1 for found in cp)
     means = [KMeans(2, init="random", n_init=1, random_state=seed).fit_predict(X) for seed in range(runs)]
-    right_means = sum(agree(part, labels) == 1 for labels in means)
+    right_means = sum(metrics.accuracy(part, labels) == 1 for labels in means)
     print(
         f"  CP right in {right} of {runs} (paper: 1000 of 1000), k-means in {right_means} (paper: 9 of 1000)"
     )
-    verdict(right == runs, "CP finds ring and core from every start")
-    verdict(right_means < 0.05 * runs, "k-means seldom does: it cuts across the ring")
+    print_verdict(right == runs, "CP finds ring and core from every start")
+    print_verdict(right_means < 0.05 * runs, "k-means rarely does: it cuts across the ring")
 
     print("\nFigure 5b. The same with 10 % of the pairs")
     scores = {"weighted CP": [], "CP, others zero": [], "normalized cut": []}
@@ -178,13 +174,13 @@ def print_donut(output, runs):
             "normalized cut": graphsoft.cluster(some, 2, method="normalized-cut").labels,
         }
         for name, each in labels.items():
-            scores[name].append(agree(part, each))
+            scores[name].append(metrics.accuracy(part, each))
     for name, each in scores.items():
         print(f"  {name:16}" + " ".join(f"{score:.4f}" for score in each))
-    verdict(min(scores["weighted CP"]) == 1, "weighted CP is right in every sample")
-    verdict(max(scores["normalized cut"]) < 0.99, "normalized cut is wrong in every sample")
+    print_verdict(min(scores["weighted CP"]) == 1, "weighted CP is right in every sample")
+    print_verdict(max(scores["normalized cut"]) < 0.99, "normalized cut is wrong in every sample")
     full = graphsoft.cluster(graph, 2, method="normalized-cut").labels
-    print(f"  (normalized cut on all pairs of this width: {agree(part, full):.4f})")
+    print(f"  (normalized cut on all pairs of this width: {metrics.accuracy(part, full):.4f})")
 
     figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")
     scatter(axes[0], X, cp[0].labels, f"CP: {right} of {runs} right")
@@ -206,7 +202,7 @@ def sampled(graph, part, rng):
 
 
 def painted(size, chair, rng):
-    """Paint greys from 0 to 1; also head and shoulders, and strips that a user might draw."""
+    """Paint grays from 0 to 1; also return where the person is, and strips that a user might draw."""
     y, x = np.mgrid[:size, :size] / size
     image = np.where(y < 0.75, 0.9, 0.65)  # wall and floor
     image[(x > 0.62) & (x < 0.95) & (y > 0.5)] = chair
@@ -222,7 +218,7 @@ def painted(size, chair, rng):
 
 
 def pixel_graph(image, radius=5, gray=0.06, near=4.0):
-    """Join pixels within a radius: alike by brightness, and by nearness, as Shi and Malik do."""
+    """Join pixels within a radius, with weights by brightness and by distance, as Shi and Malik do."""
     size = len(image)
     number = np.arange(size * size).reshape(size, size)
     rows, columns, weights = [], [], []
@@ -242,7 +238,7 @@ def pixel_graph(image, radius=5, gray=0.06, near=4.0):
 
 
 def overlap(mask, labels):
-    """Find the cluster of the largest intersection over union with the mask."""
+    """Find the cluster with the largest intersection over union with the mask."""
     clusters = [labels == q for q in range(labels.max() + 1)]
     scores = [np.sum(mask & each) / np.sum(mask | each) for each in clusters]
     return max(scores), clusters[int(np.argmax(scores))]
@@ -252,19 +248,19 @@ def print_image(output, size):
     print(
         "\nFigure 4. An image segmented with and without side information, k = 5: overlap of the best cluster"
     )
-    print("  with the person, whose shoulders have the gray 0.24, by the gray of the chair beside them")
+    print("  with the person, whose shoulders are 0.24 gray, by the gray of the chair beside them")
     print("    chair  without     with")
     for chair in (0.30, 0.34, 0.38):
         image, person, front, back = painted(size, chair, np.random.default_rng(0))
         number = np.arange(size * size).reshape(size, size)
         known = {int(pixel): 1 for pixel in number[front]} | {int(pixel): 0 for pixel in number[back]}
         shown = {}
-        for name, side in (("without", None), ("with", known)):
-            labels = graphsoft.cluster(pixel_graph(image), 5, method="cp", known=side).labels
+        for name, given in (("without", None), ("with", known)):
+            labels = graphsoft.cluster(pixel_graph(image), 5, method="cp", known=given).labels
             labels = labels.reshape(size, size)
             shown[name] = labels, *overlap(person, labels)
         print(f"    {chair:5.2f} {shown['without'][1]:8.2f} {shown['with'][1]:8.2f}")
-    verdict(
+    print_verdict(
         shown["with"][1] > 0.9 > shown["without"][1],
         "side information makes the person one cluster (at the last gray)",
     )
@@ -285,16 +281,12 @@ def print_image(output, size):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="not needed here")
-    parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
-    parser.add_argument("--quick", action="store_true", help="fewer starts and widths, a smaller image")
-    given = parser.parse_args()
-    given.output.mkdir(parents=True, exist_ok=True)
-    print_bridge(given.output)
-    print_normalizations(given.output, given.quick)
-    print_donut(given.output, 50 if given.quick else 1000)
-    print_image(given.output, 40 if given.quick else 60)
+    quick = "fewer starts and widths, a smaller image"
+    options = page_parser(__doc__, data="not needed here", quick=quick, output="out/papers").parse_args()
+    print_bridge(options.output)
+    print_normalizations(options.output, options.quick)
+    print_donut(options.output, 50 if options.quick else 1000)
+    print_image(options.output, 40 if options.quick else 60)
 
 
 if __name__ == "__main__":

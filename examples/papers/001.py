@@ -1,41 +1,38 @@
-"""The tables and figures of "Soft Clustering on Graphs": hierarchies by relation factorization.
+"""Rerun the experiments of "Soft Clustering on Graphs": hierarchies by relation factorization.
 
     python examples/papers/001.py [--data DIR] [--output DIR] [--quick]
 
-Digits 1 to 4 of USPS and four newsgroups, each by five methods: confusion matrices, and normalized mutual
-information (by the larger of the two entropies), which the paper shows as bars without numbers; those here
-follow from its confusion matrices. "Soft HC" is the paper's algorithm, where each level clusters the cluster
-graph below; "polished" refines every level on the graph of the points, as `graphsoft.hierarchy` does unless
-told not to. The last figure is the hierarchy of 100, 20, 10 and 4 clusters of the digits, of section 4.1.
+Digits 1 to 4 of USPS and four newsgroups are clustered by five methods. The script prints confusion matrices
+and normalized mutual information (by the larger of the two entropies). The paper shows the latter as bars
+without numbers; the published numbers here are computed from its confusion matrices. "Soft HC" is the paper's
+algorithm, where each level clusters the cluster graph below it. "polished" refines every level on the graph
+of the points, which is the default of `graphsoft.hierarchy`. The last figure is the hierarchy of 100, 20, 10
+and 4 clusters of the digits, of section 4.1.
 
-``DIR`` holds ``usps_1234.npz`` (``X``, ``y``) and ``ng4_paper.npz`` (``data, indices, indptr, shape``,
-``y``), tf-idf of 7455 words, where the paper has 8014. Without it the digits 1 to 4 are those bundled with
+``DIR`` holds ``usps_1234.npz`` (``X``, ``y``) and ``ng4_paper.npz`` (``data, indices, indptr, shape, y``),
+tf-idf of 7455 words, where the paper has 8014. Without ``--data`` the digits 1 to 4 are those bundled with
 the project, of 8 x 8 pixels, which the paper does not have. Linkage and k-means look at pixels and words,
-linkage by the cosine of two documents; all else looks at the graph of the 10 nearest neighbors.
+linkage by the cosine of two documents. All other methods look at the graph of the 10 nearest neighbors.
 """
 
-import argparse
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from folder import folder
 from scipy.optimize import isotonic_regression
+from sets import bundled, labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
-from graphsoft.datasets import read
 from graphsoft.methods import METHODS
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-# of the figure of the hierarchy, finest level first: rows and columns of images, their size, their height
+# for the figure of the hierarchy, finest level first: rows and columns of images, their size, their height
 SHAPES, SIZES, HEIGHTS = [(2, 1), (2, 2), (2, 3), (3, 5)], [0.95, 1.9, 1.9, 1.9], [0.0, 6.0, 13.0, 21.0]
-BUNDLED = Path(__file__).parents[2] / "data" / "digits.csv.gz"
 SOFT, POLISHED = "Soft HC", "Soft HC, polished"
 NAMES = {
     "Single link": "single-linkage",
@@ -45,7 +42,7 @@ NAMES = {
     POLISHED: None,
     "K-means": "k-means",
 }
-# classes in rows, clusters in columns, as printed; complete link of the newsgroups is not
+# classes in rows, clusters in columns; the paper does not print complete link of the newsgroups
 PUBLISHED = {
     "USPS 1-4": {
         "Single link": [[1269, 0, 0, 0], [927, 1, 0, 1], [823, 0, 1, 0], [852, 0, 0, 0]],
@@ -66,21 +63,17 @@ PUBLISHED = {
 def read_sets(directory):
     """Yield name, features, classes, metric, and the sizes of the levels."""
     if directory is None:
-        print("no --data: the bundled digits stand in for USPS, and the newsgroups are skipped\n")
-        digits = read(BUNDLED, labels="label")
-        labels = np.asarray(digits.labels).astype(int)
-        few = (labels >= 1) & (labels <= 4)
-        yield "Bundled digits 1-4", np.asarray(digits.data)[few], labels[few], "euclidean", [100, 20, 10, 4]
+        print("no --data: the bundled digits take the place of USPS, and the newsgroups are skipped\n")
+        digits = bundled("digits.csv.gz")
+        few = (digits.labels >= 1) & (digits.labels <= 4)
+        yield "Bundled digits 1-4", digits.data[few], digits.labels[few], "euclidean", [100, 20, 10, 4]
         return
-    with np.load(directory / "usps_1234.npz", allow_pickle=False) as file:
-        yield "USPS 1-4", file["X"], file["y"], "euclidean", [100, 20, 10, 4]
-    with np.load(directory / "ng4_paper.npz", allow_pickle=False) as file:
-        words = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-        yield "Four newsgroups", words, file["y"], "cosine", [100, 20, 4]
+    yield "USPS 1-4", *labeled(directory, "usps_1234"), "euclidean", [100, 20, 10, 4]
+    yield "Four newsgroups", *labeled(directory, "ng4_paper"), "cosine", [100, 20, 4]
 
 
 def cluster(X, metric, levels, quick):
-    """Cluster by every method: labels in four clusters, and the polished hierarchy."""
+    """Return the labels that every method finds for four clusters, and the polished hierarchy."""
     labels, hierarchies = {}, {}
     for name, key in NAMES.items():
         began = time.perf_counter()
@@ -97,15 +90,15 @@ def cluster(X, metric, levels, quick):
     return labels, hierarchies[POLISHED]
 
 
-def counted(table):
-    """List classes and clusters of single points that give a confusion matrix."""
+def points_of(table):
+    """List a class and a cluster for every point that a confusion matrix counts."""
     table = np.asarray(table)
     rows, columns = np.indices(table.shape)
     return np.repeat(rows.ravel(), table.ravel()), np.repeat(columns.ravel(), table.ravel())
 
 
 def table_of(truth, labels):
-    """Count as lines of text, the clusters in the order of the classes that they match best."""
+    """Write the confusion matrix as lines of text, clusters in the order of the classes they match best."""
     table = metrics.matched(truth, labels).toarray()
     return ["".join(f"{count:6d}" for count in row) for row in table]
 
@@ -115,12 +108,12 @@ def scores(truth, labels):
 
 
 def print_tables(name, truth, labels):
-    """Print published and own confusion matrices side by side; returns the NMI of both."""
+    """Print published confusion matrices and ours side by side; return the NMI of both."""
     bars = {}
     print(f"\n## {name}: classes in rows, matched clusters in columns\n")
     for method, found in labels.items():
         published = PUBLISHED.get(name, {}).get(method)
-        theirs = None if published is None else counted(published)
+        theirs = None if published is None else points_of(published)
         left = ["-"] * 4 if theirs is None else table_of(*theirs)
         ours = scores(truth, found)
         bars[method] = (np.nan if theirs is None else scores(*theirs)[0], ours[0])
@@ -159,7 +152,7 @@ def draw_bars(bars, path):
 
 
 def draw_column(panel, at, values, color, label):
-    """Draw bars with their values; those that the paper has none of are marked n/a."""
+    """Draw bars with their values; where the paper has no value it says n/a."""
     heights = np.nan_to_num(values)
     panel.bar(at, heights, 0.38, color=color, label=label)
     for x, height, value in zip(at, heights, values, strict=True):
@@ -168,7 +161,7 @@ def draw_column(panel, at, values, color, label):
 
 
 def places(h):
-    """List the clusters of every level from left to right, and find a place for each, without overlap."""
+    """List the clusters of every level from left to right, and place them so that none overlap."""
     names = [[] for _ in h]
     waiting = list(reversed(h.tree.root.children))
     while waiting:  # depth first, so that siblings stay side by side
@@ -177,7 +170,7 @@ def places(h):
         waiting += reversed(node.children)
     place = {node.id: float(x) for x, node in enumerate(names[0])}
     for level, (_, columns), size in zip(names[1:], SHAPES[1:], SIZES[1:], strict=True):
-        # as near to the middle of the children as leaves room for the pictures
+        # near the middle of the children, but far enough apart for the pictures
         shifts = np.arange(len(level)) * (columns * size + 0.3)
         middles = [np.mean([place[child] for child in node.children] or [0.0]) for node in level]
         room = isotonic_regression(np.array(middles) - shifts).x + shifts
@@ -185,21 +178,21 @@ def places(h):
     return names, place
 
 
-def most_certain(level, cluster_, images):
-    """Show the points that most certainly belong to a cluster, in up to two rows."""
-    share = level.memberships[:, [cluster_]].toarray().ravel() - 1e-6 * level.entropy
-    best = np.argsort(-share, kind="stable")[: images[0] * images[1]]
+def most_certain(level, index, count):
+    """Return up to `count` points that most certainly belong to a cluster."""
+    share = level.memberships[:, [index]].toarray().ravel() - 1e-6 * level.entropy
+    best = np.argsort(-share, kind="stable")[:count]
     return best[share[best] > 0]
 
 
 def draw_cluster(axes, node, depth, x, points, X):
     """Draw the frame of a cluster and its images; `x` is its middle."""
-    side, size, (rows, columns) = int(np.sqrt(X.shape[1])), SIZES[depth], SHAPES[depth]
+    width, size, (rows, columns) = int(np.sqrt(X.shape[1])), SIZES[depth], SHAPES[depth]
     left, bottom, top = x - columns * size / 2, HEIGHTS[depth], HEIGHTS[depth] + rows * size
     for number, point in enumerate(points):
         across, down = left + number % columns * size, top - number // columns * size
         extent = (across, across + size, down - size, down)
-        axes.imshow(X[point].reshape(side, side), cmap="Greys", extent=extent, zorder=2)
+        axes.imshow(X[point].reshape(width, width), cmap="Greys", extent=extent, zorder=2)
     frame = plt.Rectangle(
         (left, bottom), columns * size, rows * size, fill=False, color="#2f6f9f", lw=0.6, zorder=3
     )
@@ -207,12 +200,12 @@ def draw_cluster(axes, node, depth, x, points, X):
 
 
 def draw_tree(h, X, path):
-    """Draw the levels one below the other, each cluster by the images that belong to it most certainly."""
+    """Draw the levels one below the other, each cluster as the images that most certainly belong to it."""
     names, place = places(h)
     figure, axes = plt.subplots(figsize=(20, 5.4))
     for depth, level in enumerate(names):
         for node in level:
-            points = most_certain(h[depth], node.index, SHAPES[depth])
+            points = most_certain(h[depth], node.index, int(np.prod(SHAPES[depth])))
             draw_cluster(axes, node, depth, place[node.id], points, X)
             for child in node.children:
                 top = HEIGHTS[depth - 1] + SHAPES[depth - 1][0] * SIZES[depth - 1]
@@ -234,22 +227,18 @@ def draw_tree(h, X, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = page_parser(
+        __doc__, data="folder of the two sets", quick="fewer starts of k-means", output="out/papers"
     )
-    parser.add_argument("--data", type=folder, help="directory of the sets")
-    parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the pictures go")
-    parser.add_argument("--quick", action="store_true", help="fewer starts of k-means")
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
     bars = {}
-    for name, X, truth, metric, levels in read_sets(arguments.data):
-        labels, h = cluster(X, metric, levels, arguments.quick)
+    for name, X, truth, metric, levels in read_sets(options.data):
+        labels, h = cluster(X, metric, levels, options.quick)
         bars[name] = print_tables(name, truth, labels)
         if not sp.issparse(X):
-            draw_tree(h, X, arguments.output / "001_hierarchy.png")
-    draw_bars(bars, arguments.output / "001_nmi.png")
-    print(f"pictures: {arguments.output}/001_hierarchy.png, {arguments.output}/001_nmi.png")
+            draw_tree(h, X, options.output / "001_hierarchy.png")
+    draw_bars(bars, options.output / "001_nmi.png")
+    print(f"pictures: {options.output}/001_hierarchy.png, {options.output}/001_nmi.png")
 
 
 if __name__ == "__main__":

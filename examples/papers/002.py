@@ -1,56 +1,54 @@
-"""The tables and figures of "SoF: Soft-Cluster Matrix Factorization for Probabilistic Clustering".
+"""Rerun the experiments of "SoF: Soft-Cluster Matrix Factorization for Probabilistic Clustering".
 
     python examples/papers/002.py [--data DIR] [--output DIR] [--quick]
 
-The paper (H. Zhao, P. Poupart, Y. Zhang, M. Lysy, AAAI 2015) clusters seven sets of the UCI repository by
-ten methods, twenty times each. It takes Euclidean distances, relative to those of the tenth neighbors, of
-all pairs of points; how features were scaled it does not say. So there are tables for features as they are,
-of variance one, and between zero and one, the same for all sets and methods. None was chosen by the
-classes.
+The paper (H. Zhao, P. Poupart, Y. Zhang, M. Lysy, AAAI 2015) clusters seven sets of the UCI repository by ten
+methods, twenty times each. It takes Euclidean distances of all pairs of points, relative to those of the
+tenth neighbors. It does not say how features were scaled. So there are tables for features as they are, of
+variance one, and between zero and one, the same for all sets and methods. None of these was chosen by looking
+at the classes.
 
-There are three rows of SoF. "SoF" is as published: all pairs, and chances at their word. It begins with
-groups of nodes, for the paper recommends a sparse start; all its runs would be one, so it is run once.
-"SoF, random" is the same from random starts. "SoF, graph" has the library's relative chances on the graph
-of the ten nearest neighbors, in time linear in its edges, the paper's future work; from random starts too.
+There are three rows of SoF. "SoF" is as published: all pairs, and chances taken literally. It starts from
+groups of nodes, because the paper recommends a sparse start. All its runs would be the same, so it runs once.
+"SoF, random" is the same from random starts. "SoF, graph" has the library's relative chances on the graph of
+the ten nearest neighbors, also from random starts. Its time is linear in the edges, which the paper names as
+future work.
 
-The other methods have the defaults of the library, but start at random where they could do otherwise. Means
-are over twenty runs. A dagger marks the best mean of a column if Wilcoxon's signed-rank test over the runs
-tells it from every other row with p <= 0.05. All pairs of satimage and pendigits take minutes a run, so
-"SoF, random" is run three times on the one and once on the other, and left out of the tests there.
+The other methods have the defaults of the library, but random starts where they have a choice. Means are over
+twenty runs. A dagger marks the best mean of a column if Wilcoxon's signed-rank test over the runs tells it
+from every other row with p <= 0.05. All pairs of satimage and pendigits take minutes a run. There "SoF,
+random" runs only three times and once, and is left out of the tests.
 
-Chances at their word are mostly far below 1/K, the least that memberships of two points alike can give. So
-the best memberships are nearly uniform, and the first row of the figure of entropies is bright all over,
-where the paper's is dark but for the borders; relative chances, in the second row, come nearer to it.
+Chances taken literally are mostly far below 1/K, the smallest value that memberships of two similar points
+can give. So the best memberships are nearly uniform. In the first row of the figure of entropies all points
+are bright, where the paper's figure is dark except at the borders. The relative chances of the second row
+come closer to it.
 
-What the runs say: with features as they are, the rivals have about the published figures too (K-means of BT
-most clearly), so the paper seems not to have scaled them. SoF is then near on glass, iris, satimage and
-pendigits. It is not on BT, by little, nor on BL and ECO: the figures of BL are those of a single cluster, and
-those of ECO come out now and then with distances halved, but not from most starts. How penalties rise, and
-the factor of the distances, are not told, and may be what differs.
+With features as they are, the rivals also score about as published (K-means of BT most clearly). So the paper
+seems not to have scaled the features. SoF is then close on glass, iris, satimage and pendigits. It misses BT
+by little, and BL and ECO by more: the published scores of BL are those of a single cluster, and those of ECO
+are reached from some starts with distances halved. The paper does not say how its penalties rise or which
+factor its distances have, and that may be the difference.
 
-``DIR`` holds ``uci_*.npz`` and ``zp_1.npz`` to ``zp_6.npz`` (``X``, ``y``). Without it the tables have the
-bundled iris only, and the figures six patterns of `graphsoft.patterns`.
+``DIR`` holds ``uci_*.npz`` and ``zp_1.npz`` to ``zp_6.npz`` (``X``, ``y``). Without ``--data`` the tables
+show the bundled iris only, and the figures show six patterns of `graphsoft.patterns`.
 """
 
-import argparse
 import time
 from dataclasses import fields, replace
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from folder import folder
+from sets import bundled, labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
-from graphsoft.datasets import read
 from graphsoft.methods import METHODS, SoF
 from graphsoft.patterns import make_pattern
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-DATA = Path(__file__).parents[2] / "data"
 SETS = {
     "BL": "transfusion",
     "BT": "breast_tissue",
@@ -62,8 +60,8 @@ SETS = {
 }
 SCALINGS = {
     "features as they are": lambda X: X,
-    "features of variance one": lambda X: (X - X.mean(axis=0)) / spread(X.std(axis=0)),
-    "features between zero and one": lambda X: (X - X.min(axis=0)) / spread(np.ptp(X, axis=0)),
+    "features of variance one": lambda X: (X - X.mean(axis=0)) / positive(X.std(axis=0)),
+    "features between zero and one": lambda X: (X - X.min(axis=0)) / positive(np.ptp(X, axis=0)),
 }
 PUBLISHED_SOF = SoF(pairs="all", chances="absolute")
 ROWS = {
@@ -81,7 +79,7 @@ ROWS = {
     "SoF, graph": SoF(pairs="graph", start="random"),
 }
 SCORES = {"purity": metrics.purity, "Rand index": metrics.rand, "accuracy": metrics.accuracy}
-# tables 3, 4 and 5: columns as SETS
+# tables 3, 4 and 5 of the paper, with columns in the order of SETS
 PUBLISHED = {
     "purity": {
         "K-means": [0.76, 0.43, 0.56, 0.87, 0.80, 0.70, 0.71],
@@ -121,22 +119,21 @@ PUBLISHED = {
     },
 }
 NEAR = 0.03
-# What was tried besides, and the distance of points: settings for points, or how all pairs become a graph,
-# its weights raised to some power.
-RELATIVE, AT_THEIR_WORD = SoF(pairs="all"), SoF(pairs="graph", chances="absolute")
+# What else was tried: the method, the metric, and for a graph of all pairs its weights and their power.
+RELATIVE, LITERAL = SoF(pairs="all"), SoF(pairs="graph", chances="absolute")
 TRIED = {
-    "chances at their word": (PUBLISHED_SOF, "euclidean", None),
-    "chances at their word, city block": (PUBLISHED_SOF, "manhattan", None),
+    "literal chances": (PUBLISHED_SOF, "euclidean", None),
+    "literal chances, city block": (PUBLISHED_SOF, "manhattan", None),
     "relative chances": (RELATIVE, "euclidean", None),
     "relative chances, city block": (RELATIVE, "manhattan", None),
-    "squared distances": (AT_THEIR_WORD, "euclidean", ("local-scaling", 1.0)),
-    "squared distances, a fifth": (AT_THEIR_WORD, "euclidean", ("local-scaling", 0.2)),
-    "distances, half": (AT_THEIR_WORD, "euclidean", ("relative", 0.5)),
-    "distances, a fifth": (AT_THEIR_WORD, "euclidean", ("relative", 0.2)),
-    "graph, chances at their word": (AT_THEIR_WORD, "euclidean", None),
+    "squared distances": (LITERAL, "euclidean", ("local-scaling", 1.0)),
+    "squared distances, a fifth": (LITERAL, "euclidean", ("local-scaling", 0.2)),
+    "distances, half": (LITERAL, "euclidean", ("relative", 0.5)),
+    "distances, a fifth": (LITERAL, "euclidean", ("relative", 0.2)),
+    "graph, literal chances": (LITERAL, "euclidean", None),
     "graph, relative chances": (SoF(pairs="graph"), "euclidean", None),
 }
-# of this library, where the paper's are not at hand: pattern and clusters
+# patterns of this library and their clusters, used where those of the paper are missing
 PATTERNS = {
     "rings": 3,
     "rim": 5,
@@ -147,46 +144,46 @@ PATTERNS = {
 }
 
 
-def spread(widths):
-    """Leave columns that are all the same as they are."""
+def positive(widths):
+    """Replace widths of 0, so that constant columns are not divided by 0."""
     return np.where(widths > 0, widths, 1.0)
 
 
 def read_sets(directory, quick):
-    """List the sets: short name, features, classes."""
+    """Return the features and classes of the sets, by their short names."""
     if directory is None:
-        print("no --data: the tables have the bundled iris only\n")
-        iris = read(DATA / "iris.csv", labels="label")
-        return {"IRIS": (np.asarray(iris.data, dtype=float), np.asarray(iris.labels))}
+        print("no --data: the tables show the bundled iris only\n")
+        iris = bundled("iris.csv")
+        return {"IRIS": (iris.data, iris.labels)}
     sets = {}
     for name, file in SETS.items():
         if quick and name in ("IMG", "DIG"):
             print(f"--quick: {name} is left out")
             continue
-        with np.load(directory / f"uci_{file}.npz", allow_pickle=False) as held:
-            sets[name] = held["X"].astype(float), held["y"]
+        X, classes = labeled(directory, f"uci_{file}")
+        sets[name] = X.astype(float), classes
     return sets
 
 
 def read_patterns(directory):
-    """List the patterns of the figures: title, points, clusters."""
+    """List the patterns of the figures: title, points, number of clusters."""
     if directory is None:
         return [(name.replace("_", " "), make_pattern(name, 0)[0], k) for name, k in PATTERNS.items()]
     patterns = []
     for number in range(1, 7):
-        with np.load(directory / f"zp_{number}.npz", allow_pickle=False) as held:
-            patterns.append((f"pattern {number}", held["X"].astype(float), len(np.unique(held["y"]))))
+        X, classes = labeled(directory, f"zp_{number}")
+        patterns.append((f"pattern {number}", X.astype(float), len(np.unique(classes))))
     return patterns
 
 
 def from_random(method):
-    """Take random starts where a method could do otherwise; SoF is as it stands in its row."""
-    known = any(field.name == "start" for field in fields(method))
-    return method if not known or isinstance(method, SoF) else replace(method, start="random")
+    """Give a method random starts if it has a choice; SoF stays as its row says."""
+    has_start = any(field.name == "start" for field in fields(method))
+    return replace(method, start="random") if has_start and not isinstance(method, SoF) else method
 
 
-def times_run(row, method, points, runs):
-    """Tell how often to run a method on so many points."""
+def number_of_runs(row, method, points, runs):
+    """Choose how often to run a method on so many points; SoF of all pairs is slow."""
     if row == "SoF":
         return 1
     if isinstance(method, SoF) and method.pairs == "all" and points > 2000:
@@ -195,13 +192,13 @@ def times_run(row, method, points, runs):
 
 
 def scores_of(sets, scaling, runs):
-    """Run all methods on all sets: for each row and set an array of scores, one row for each run."""
+    """Run all methods on all sets; return for each row and set an array of scores, one line for each run."""
     found = {row: {} for row in ROWS}
     for name, (X, truth) in sets.items():
         scaled, k = SCALINGS[scaling](X), len(np.unique(truth))
         for row, method in ROWS.items():
             began, each = time.perf_counter(), []
-            for run in range(times_run(row, method, len(X), runs)):
+            for run in range(number_of_runs(row, method, len(X), runs)):
                 labels = graphsoft.cluster(scaled, k, from_random(method), rng=run).labels
                 each.append([score(truth, labels) for score in SCORES.values()])
             found[row][name] = np.array(each)
@@ -210,10 +207,10 @@ def scores_of(sets, scaling, runs):
 
 
 def best_of(found, name, score):
-    """Find the row of the best mean, and whether the runs tell it from all others."""
+    """Find the row of the best mean, and whether it is significantly better than all others."""
     best = max(found, key=lambda row: found[row][name][:, score].mean())
     runs = max(len(each[name]) for each in found.values())
-    # SoF would be the same in all runs; rows run less often for want of time are left out
+    # SoF would be the same in all runs; other rows with fewer runs are left out
     compared = [row for row, each in found.items() if row == "SoF" or len(each[name]) == runs]
     if best not in compared:
         return best, False
@@ -224,7 +221,7 @@ def best_of(found, name, score):
 
 
 def print_tables(found, scaling):
-    """Print tables 3 to 5, the published figure behind ours."""
+    """Print tables 3 to 5, each of our scores followed by the published one."""
     names = list(next(iter(found.values())))
     for at, score in enumerate(SCORES):
         print(f"\n## {score}, {scaling}: ours (published)\n")
@@ -242,9 +239,9 @@ def print_tables(found, scaling):
 
 
 def print_summary(tables, sets):
-    """Tell how near the accuracy of SoF is to the published one, and what one single cluster would score."""
+    """Print how close the accuracy of SoF is to the published one, and what a single cluster would score."""
     published = dict(zip(SETS, PUBLISHED["accuracy"]["SoF"], strict=True))
-    print(f"## Accuracy of SoF: ours less the published; near is within {NEAR}\n")
+    print(f"## Accuracy of SoF: ours minus the published; near is within {NEAR}\n")
     print(f"{'':44s}" + "".join(f"{name:>8s}" for name in sets) + "    near")
     for scaling, found in tables.items():
         for row in ("SoF", "SoF, random", "SoF, graph"):
@@ -258,15 +255,12 @@ def print_summary(tables, sets):
     if "BL" in sets:
         truth = sets["BL"][1]
         alone = [score(truth, one["BL"]) for score in SCORES.values()]
-        print(
-            "\nOn BL everything in one cluster scores {:.2f}, {:.2f} and {:.2f}, as SoF is published.".format(
-                *alone
-            )
-        )
+        scores = "{:.2f}, {:.2f} and {:.2f}".format(*alone)
+        print(f"\nOn BL everything in one cluster scores {scores}, like the published SoF.")
 
 
 def print_tried(sets):
-    """Print the accuracy of SoF by other distances and chances, on the sets of at most 1000 points."""
+    """Print the accuracy of SoF with other distances and chances, on the sets of at most 1000 points."""
     small = {name: each for name, each in sets.items() if len(each[1]) <= 1000}
     print("\n## What else was tried: accuracy of SoF, one run from groups of nodes\n")
     print(f"{'':66s}" + "".join(f"{name:>7s}" for name in small))
@@ -274,14 +268,14 @@ def print_tried(sets):
         for name, (method, metric, weights) in TRIED.items():
             cells = []
             for X, truth in small.values():
-                given = scaled(X) if weights is None else graph_of_pairs(scaled(X), *weights)
+                given = scaled(X) if weights is None else graph_of_all_pairs(scaled(X), *weights)
                 labels = graphsoft.cluster(given, len(np.unique(truth)), method, metric=metric).labels
                 cells.append(f"{metrics.accuracy(truth, labels):7.3f}")
             print(f"{name + ', ' + scaling:66s}" + "".join(cells))
 
 
-def graph_of_pairs(X, weights, power):
-    """Join all pairs of points, their distances scaled by `power`."""
+def graph_of_all_pairs(X, weights, power):
+    """Join all pairs of points; raising the weights to a power multiplies the distances by it."""
     graph = graphsoft.pairwise_graph(X, weights=weights)
     return graphsoft.as_graph(graph.adjacency.power(power), affinity="precomputed")
 
@@ -315,19 +309,14 @@ def draw(patterns, output):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=folder, help="directory of the sets")
-    parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the pictures go")
-    parser.add_argument("--quick", action="store_true", help="three runs, without the two large sets")
+    quick = "three runs, without the two large sets"
+    parser = page_parser(__doc__, data="folder of the sets", quick=quick, output="out/papers")
     parser.add_argument("--scaling", choices=[*SCALINGS], help="one table only")
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    draw(read_patterns(arguments.data), arguments.output)
-    sets, tables = read_sets(arguments.data, arguments.quick), {}
-    for scaling in [arguments.scaling] if arguments.scaling else SCALINGS:
-        tables[scaling] = scores_of(sets, scaling, 3 if arguments.quick else 20)
+    options = parser.parse_args()
+    draw(read_patterns(options.data), options.output)
+    sets, tables = read_sets(options.data, options.quick), {}
+    for scaling in [options.scaling] if options.scaling else SCALINGS:
+        tables[scaling] = scores_of(sets, scaling, 3 if options.quick else 20)
         print_tables(tables[scaling], scaling)
     print_summary(tables, sets)
     print_tried(sets)

@@ -1,44 +1,41 @@
-"""The tables and figures of "Probabilistic Clustering using the Baum-Eagon Inequality".
+"""Rerun the experiments of "Probabilistic Clustering using the Baum-Eagon Inequality".
 
     python examples/papers/003.py [--data DIR] [--output DIR] [--quick]
 
-The paper (S. Rota Bulò, M. Pelillo, ICPR 2010) names its sets but not its similarities. Here points get rows
-of unit length and a Gaussian whose width is 0.3 of the median distance, on all sets alike, ones on the
-diagonal. It was among the best for BE of some two dozen similarities tried on Iris and the digits, looking at
-their classes, so the rows of these sets flatter BE. What other similarities do to Iris is a table of its own;
-its last row is a guess at what the paper did, and no more: 0.2 of the median gives 1.000, and 0.5 gives .985.
+The paper (S. Rota Bulò, M. Pelillo, ICPR 2010) names its sets but not its similarities. Here rows of features
+are scaled to length one, and similarities are Gaussian with a width of 0.3 of the median distance, on all
+sets alike, with ones on the diagonal. This was among the best for BE of some two dozen similarities that were
+tried on Iris and the digits, looking at their classes. So the rows of these two sets flatter BE. A second
+table shows other similarities on Iris. Its last row is a guess at what the paper did, and no more than that:
+0.2 of the median gives 1.000, and 0.5 gives .985.
 
-S-Block is drawn anew: of the set in D. Verma, M. Meila, "Comparison of spectral clustering methods", the
-paper tells that it has 100 objects in 5 blocks, and shows similarities that depend on the blocks but for
-noise. Here each is half that of the two blocks (1 within one, 0.1 to 0.4 between two) and half noise, uniform
-from 0 to 1. How much noise there was is not told: with three tenths of it BE is always right, with seven
-tenths it has .89 and .96 in two draws.
+S-Block is drawn again. D. Verma and M. Meila ("Comparison of spectral clustering methods") say that it has
+100 objects in 5 blocks, and show similarities that depend on the blocks except for noise. Here each
+similarity is half that of the two blocks (1 within one, 0.1 to 0.4 between two) and half noise, uniform from
+0 to 1. The amount of noise is not published. With three tenths of noise BE is always right, with seven tenths
+it reaches .89 and .96 in two draws.
 
-Scop is not at hand. Digit is the first 1000 of the bundled digits, where the paper has digits of NIST; with
---data also 100 of each digit of USPS, from ``usps.npz``.
+Scop is not available. Digit is the first 1000 of the bundled digits, where the paper has digits of NIST.
+--data adds 100 of each digit of USPS, from ``usps.npz``.
 
-The columns are the defaults, from random starts where a method has any; BE takes the adaptive constant, and
-"BE, eq. 7" a thousand sweeps with the constant as printed.
+The methods have their defaults, with random starts where they have a choice. BE takes the adaptive constant,
+and "BE, eq. 7" takes a thousand sweeps with the constant as printed in the paper.
 """
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from folder import folder
 from scipy.spatial.distance import cdist
+from sets import bundled, labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
-from graphsoft.datasets import read
 from graphsoft.methods import METHODS, BaumEagon
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-DATA = Path(__file__).parents[2] / "data"
 WIDTH = 0.3
 COLUMNS = {
     "BE": BaumEagon(start="random", max_sweeps=1000, tolerance=1e-6),
@@ -47,7 +44,7 @@ COLUMNS = {
     "NCUT": METHODS["normalized-cut"],
     "NJW": METHODS["spectral"],
 }
-# accuracies, and how far the ten runs of each were apart
+# mean accuracies of ten runs, and their standard deviations
 PUBLISHED = {
     "S-Block": {"BE": ".995±.013", "CP": ".556±.143", "NCUT": "1.000±.000", "NJW": ".596±.010"},
     "Digit": {"BE": ".700±.042", "CP": ".430±.142", "NCUT": ".566±.096", "NJW": ".657±.000"},
@@ -57,7 +54,7 @@ PUBLISHED = {
 
 
 def block_stochastic(rng):
-    """100 objects in 5 blocks: similarities of the blocks, and noise."""
+    """Draw similarities of 100 objects in 5 blocks, with noise."""
     block = np.repeat(np.arange(5), 20)
     between = rng.uniform(0.1, 0.4, (5, 5))
     blocks = (between + between.T) / 2
@@ -76,21 +73,22 @@ def unit_rows(X):
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def bundled(name):
-    data = read(DATA / name, labels="label")
-    return np.asarray(data.data, dtype=float), np.unique(data.labels, return_inverse=True)[1]
+def bundled_points(name):
+    """Return features, and classes as numbers."""
+    found = bundled(name)
+    return found.data, np.unique(found.labels, return_inverse=True)[1]
 
 
-def usps(folder):
-    with np.load(folder / "usps.npz", allow_pickle=False) as data:
-        X, y = data["X"].astype(float), data["y"]
-    rng = np.random.default_rng(0)
+def usps(directory):
+    """Return 100 of each digit."""
+    X, y = labeled(directory, "usps")
+    X, rng = X.astype(float), np.random.default_rng(0)
     some = np.concatenate([rng.permutation(np.flatnonzero(y == digit))[:100] for digit in range(10)])
     return X[some], y[some]
 
 
 def graph_of(W):
-    """Make a graph of dense similarities, without those that are next to nothing."""
+    """Make a graph of dense similarities, without those that are almost 0."""
     return graphsoft.as_graph(np.where(W < 1e-12, 0.0, W), affinity="precomputed")
 
 
@@ -105,14 +103,14 @@ def shown(scores):
 
 
 def print_table(sets, runs):
-    print(f"Table 1. Accuracy, mean and spread of {runs} runs; the paper's figure below ours\n")
+    print(f"Table 1. Accuracy, mean and standard deviation of {runs} runs; the paper's below ours\n")
     print(f"{'':18}{'k':>3}{'n':>6}" + "".join(f"{name:>14}" for name in COLUMNS))
     for name, (W, y) in sets.items():
         ours = [shown(accuracies(W, y, method, runs)) for method in COLUMNS.values()]
         print(f"{name:18}{len(set(y.tolist())):3}{len(y):6}" + "".join(f"{each:>14}" for each in ours))
         if name in PUBLISHED:
             print_published(name)
-    print(f"{'Scop':18}{5:3}{451:6}" + f"{'not at hand':>14}")
+    print(f"{'Scop':18}{5:3}{451:6}" + f"{'not available':>14}")
     print_published("Scop")
 
 
@@ -121,8 +119,8 @@ def print_published(name):
 
 
 def print_iris(runs):
-    """Tell which similarity brings Iris to what the paper has: all four methods reach .991 and more there."""
-    X, y = bundled("iris.csv")
+    """Print which similarities reach the accuracy of the paper on Iris, .991 and more by all four methods."""
+    X, y = bundled_points("iris.csv")
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     kinds = {
         "Gaussian on unit rows, as above": gaussian(unit_rows(X)),
@@ -150,7 +148,7 @@ def dense(graph):
 
 
 def draw(W, y, k, title, file):
-    """Similarities, the likelihoods that explain them, and the memberships, as in figures 1 and 2."""
+    """Draw similarities, the likelihoods that explain them, and the memberships, as in figures 1 and 2."""
     S = graphsoft.cluster(graph_of(W), k, BaumEagon()).memberships.toarray()
     model = S @ S.T
     model *= (W * model).sum() / (model**2).sum()  # eq. 8
@@ -178,35 +176,27 @@ def draw(W, y, k, title, file):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=folder, help="folder with usps.npz")
-    parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
-    parser.add_argument("--quick", action="store_true", help="three runs, and 300 digits")
-    given = parser.parse_args()
-    runs, most = (3, 300) if given.quick else (10, 1000)
+    quick = "three runs, and 300 digits"
+    options = page_parser(__doc__, data="folder of usps.npz", quick=quick, output="out/papers").parse_args()
+    runs, count = (3, 300) if options.quick else (10, 1000)
 
-    block, iris, digits = (
-        block_stochastic(np.random.default_rng(0)),
-        bundled("iris.csv"),
-        bundled("digits.csv.gz"),
-    )
+    iris, digits = bundled_points("iris.csv"), bundled_points("digits.csv.gz")
     sets = {
-        "S-Block": block,
-        "Digit": (gaussian(unit_rows(digits[0][:most])), digits[1][:most]),
+        "S-Block": block_stochastic(np.random.default_rng(0)),
+        "Digit": (gaussian(unit_rows(digits[0][:count])), digits[1][:count]),
         "Iris": (gaussian(unit_rows(iris[0])), iris[1]),
     }
-    if given.data:
-        X, y = usps(given.data)
+    if options.data:
+        X, y = usps(options.data)
         sets["Digit (USPS)"] = (gaussian(unit_rows(X)), y)
     else:
         print("Digit (USPS) is left out: it needs --data\n")
     print_table(sets, runs)
     print_iris(runs)
 
-    given.output.mkdir(parents=True, exist_ok=True)
     print()
-    draw(*sets["S-Block"], 5, "Figure 1. S-Block", given.output / "003_figure_1.png")
-    draw(*sets["Iris"], 3, "Figure 2. Iris", given.output / "003_figure_2.png")
+    draw(*sets["S-Block"], 5, "Figure 1. S-Block", options.output / "003_figure_1.png")
+    draw(*sets["Iris"], 3, "Figure 2. Iris", options.output / "003_figure_2.png")
 
 
 if __name__ == "__main__":

@@ -1,29 +1,25 @@
-"""What the lecture notes "Spectral Clustering" claim, looked at.
+"""Check the claims of the lecture notes "Spectral Clustering".
 
     python examples/papers/004.py [--data DIR] [--output DIR] [--quick]
 
-The notes (lecturer M. I. Jordan, scribe D. Sontag, 2004) print no figures to compare with; they make three
-claims. The relaxed problem bounds the normalized cut from below, and rounding its solution approximates the
-least cut: here on a random sample of graphs of 6 to 12 nodes, for which the least cut is found by search. In
-the ideal case, k components, the rows of Y are k orthogonal points, and nearly so in cases near it. And
-"surprisingly, using the relaxed solution performs better than using the exact solution": here against planted
-groups.
+The notes (lecturer M. I. Jordan, scribe D. Sontag, 2004) print no figures to compare with, but make three
+claims. First, the relaxed problem bounds the normalized cut from below, and rounding its solution
+approximates the smallest cut. This is checked on random graphs of 6 to 12 nodes, whose smallest cut is found
+by exhaustive search. Second, in the ideal case of k components the rows of Y are k orthogonal points, and
+nearly so in similar cases. Third, "surprisingly, using the relaxed solution performs better than using the
+exact solution". This is checked against planted groups.
 
-With --data, scikit-learn's SpectralClustering is run on the same graphs of labeled sets.
+--data adds a comparison with scikit-learn's SpectralClustering on the same graphs of labeled sets.
 """
-
-import argparse
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from folder import folder
+from sets import bundled, labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
 from graphsoft.cuts import exact_normalized_cut, normalized_cut
-from graphsoft.datasets import read
 from graphsoft.methods import METHODS
 from graphsoft.methods.parts.eigenvectors import leading_eigenvectors
 from graphsoft.methods.parts.rounding import by_kmeans, by_pivots, by_rotation, filled, improved, unit_rows
@@ -31,7 +27,6 @@ from graphsoft.methods.parts.rounding import by_kmeans, by_pivots, by_rotation, 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-DATA = Path(__file__).parents[2] / "data"
 COLORS = ["#3366aa", "#dd7733", "#338855", "#aa4488"]
 ROUNDINGS = ("k-means", "pivots", "rotation", "rotation, moves")
 SETS = [f"zp_{i}" for i in range(1, 7)] + [
@@ -46,14 +41,14 @@ def symmetric(W):
 
 
 def geometric(rng, n):
-    """Gaussian similarities of points in a square."""
+    """Draw points in a square; return their Gaussian similarities."""
     X = rng.random((n, 2))
     distance = np.linalg.norm(X[:, None] - X, axis=2)
     return symmetric(np.exp(-((distance / 0.25) ** 2) / 2))
 
 
 def blocks(rng, n, groups=3, contrast=0.6):
-    """Edges with weights, of which those within a group are likelier."""
+    """Draw weighted edges, which are more likely within a group."""
     truth = np.arange(n) % groups
     chance = np.where(truth[:, None] == truth, 0.2 + contrast, 0.2)
     return symmetric((rng.random((n, n)) < chance) * rng.uniform(0.5, 1, (n, n)))
@@ -64,7 +59,7 @@ def equal_edges(rng, n):
 
 
 def weighted(rng, n):
-    """All pairs joined, with weights of very different size."""
+    """Join all pairs, with weights of very different sizes."""
     return symmetric(rng.random((n, n)) ** 4)
 
 
@@ -76,7 +71,7 @@ def graph_of(W):
 
 
 def rounded(graph, k):
-    """Round one set of eigenvectors in each way; also returns the bound by the eigenvalues."""
+    """Round the same eigenvectors in every way; also return the bound by the eigenvalues."""
     rng = np.random.default_rng(0)
     pairs = leading_eigenvectors(graph, k, rng)
     by = [by_kmeans(pairs.vectors, rng), by_pivots(pairs.vectors), by_rotation(pairs.vectors)]
@@ -86,7 +81,7 @@ def rounded(graph, k):
 
 
 def exact_against_relaxed(count):
-    """For each kind of graph the bounds, the least cuts, and the cuts by each rounding."""
+    """Return for each kind of graph the bounds, the smallest cuts, and the cuts of every rounding."""
     results = {}
     for kind, draw in KINDS.items():
         rng, rows = np.random.default_rng(1), []
@@ -102,37 +97,40 @@ def exact_against_relaxed(count):
 
 def print_cuts(results):
     print(
-        "\nThe least cut, the bound below it, and what rounding reaches: of graphs whose least cut is not 0,"
+        "\nThe smallest cut, the bound below it, and the cuts of each rounding. For graphs whose smallest cut"
     )
-    print("the share that reach it, and the cut over the least cut: mean, and the worst\n")
+    print("is not 0: the share that reach it, and the ratio to it, mean and maximum\n")
     head = "".join(f"{name:>25}" for name in ROUNDINGS)
-    print(f"{'':12}{'graphs':>7}{'bound holds':>13}{'bound/least':>13}{head}")
+    print(f"{'':12}{'graphs':>7}{'bound holds':>13}{'bound/smallest':>15}{head}")
     for kind, rows in [*results.items(), ("all", np.concatenate(list(results.values())))]:
-        bound, least, cuts = rows[:, 0], rows[:, 1], rows[:, 2:]
-        some = least > 1e-9
-        ratios = cuts[some] / least[some, None]
+        bound, smallest, cuts = rows[:, 0], rows[:, 1], rows[:, 2:]
+        positive = smallest > 1e-9
+        ratios = cuts[positive] / smallest[positive, None]
         cells = "".join(
             f"{(ratio < 1 + 1e-9).mean():>11.0%} {ratio.mean():>6.3f} {ratio.max():>6.2f}"
             for ratio in ratios.T
         )
-        holds = (bound <= least + 1e-9).mean()
-        print(f"{kind:12}{len(rows):>7}{holds:>13.0%}{(bound[some] / least[some]).mean():>13.3f}{cells}")
-        missed = (cuts[~some] > 1e-9).sum()
+        holds = (bound <= smallest + 1e-9).mean()
+        part = (bound[positive] / smallest[positive]).mean()
+        print(f"{kind:12}{len(rows):>7}{holds:>13.0%}{part:>15.3f}{cells}")
+        missed = (cuts[~positive] > 1e-9).sum()
         if missed:
-            print(f"{'':12}{missed} roundings cut what could be left whole")
+            print(f"{'':12}{missed} roundings cut edges where the smallest cut is 0")
 
 
 def draw_cuts(results, file):
-    """Plot bounds and cuts over the least cut, for graphs in which that is not 0."""
+    """Plot bounds and cuts relative to the smallest cut, for graphs where that is not 0."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), sharex=True, sharey=True)
     titles = ("bound by the eigenvalues", "k-means of unit rows", "rotation, then moves")
     for axis, column, title in zip(axes, (0, 2, 5), titles, strict=True):
         for (kind, rows), marker, color in zip(results.items(), "osv^", COLORS, strict=True):
-            least, value = rows[rows[:, 1] > 1e-9][:, [1, column]].T
-            axis.plot(least, value / least, marker, ms=3.5, mfc="none", mew=0.7, color=color, label=kind)
+            smallest, value = rows[rows[:, 1] > 1e-9][:, [1, column]].T
+            axis.plot(
+                smallest, value / smallest, marker, ms=3.5, mfc="none", mew=0.7, color=color, label=kind
+            )
         axis.axhline(1, color="#999999", lw=0.8, zorder=0)
-        axis.set(title=title, xlabel="least normalized cut, by search")
-    axes[0].set_ylabel("over the least normalized cut")
+        axis.set(title=title, xlabel="smallest normalized cut, by search")
+    axes[0].set_ylabel("relative to the smallest normalized cut")
     axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(file, dpi=150)
@@ -140,7 +138,7 @@ def draw_cuts(results, file):
 
 
 def ideal_case():
-    print("\nThe ideal case: 3 complete graphs of 10, 12 and 14 nodes; then all tied to all by weak edges\n")
+    print("\nThe ideal case: 3 complete graphs of 10, 12 and 14 nodes; then with weak edges between all\n")
     group = np.repeat([0, 1, 2], [10, 12, 14])
     same = group[:, None] == group
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
@@ -158,7 +156,7 @@ def ideal_case():
 def relaxed_against_exact(count):
     print("\nAgreement with 3 planted groups of 4 nodes (adjusted Rand index, mean and its standard error),")
     print("and how often k-means of the relaxed solution agrees better or worse than the exact one\n")
-    names = ["least cut", *ROUNDINGS]
+    names = ["smallest cut", *ROUNDINGS]
     head = "".join(f"{name:>17}" for name in names)
     print(f"{'contrast':>8}{head}{'better':>9}{'worse':>7}")
     truth = np.arange(12) % 3
@@ -178,7 +176,7 @@ def relaxed_against_exact(count):
 
 
 def draw_embedding(file):
-    X = np.asarray(read(DATA / "patterns" / "two_squares.csv", labels="label").data, dtype=float)
+    X = bundled("patterns/two_squares.csv").data
     graph = graphsoft.knn_graph(X)
     rng = np.random.default_rng(0)
     vectors = leading_eigenvectors(graph, 3, rng).vectors
@@ -197,18 +195,15 @@ def draw_embedding(file):
     plt.close(figure)
 
 
-def labeled(file):
-    """Read a graph and the classes of its nodes."""
-    with np.load(file, allow_pickle=False) as data:
-        if "X" in data:
-            return graphsoft.knn_graph(data["X"]), data["y"]
-        matrix = sp.csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])
-        if file.stem.startswith("graph"):
-            return graphsoft.as_graph(matrix), data["y"]
-        return graphsoft.knn_graph(matrix, metric="cosine"), data["y"]
+def labeled_graph(directory, name):
+    """Read a set; return its graph, and the classes of the nodes."""
+    data, classes = labeled(directory, name)
+    if name.startswith("graph_"):
+        return graphsoft.as_graph(data), classes
+    return graphsoft.knn_graph(data, metric="cosine" if sp.issparse(data) else "euclidean"), classes
 
 
-def against_peers(folder, quick):
+def compare_with_sklearn(directory, quick):
     import warnings
 
     from sklearn.cluster import SpectralClustering
@@ -222,8 +217,8 @@ def against_peers(folder, quick):
     names = ["spectral", "normalized-cut", *peers]
     print(f"{'':22}{'k':>3}" + "".join(f"{name:>21}" for name in names))
     rows = []
-    for name in [name for name in SETS if (folder / f"{name}.npz").exists()]:
-        graph, y = labeled(folder / f"{name}.npz")
+    for name in [name for name in SETS if (directory / f"{name}.npz").exists()]:
+        graph, y = labeled_graph(directory, name)
         if quick and len(graph) > 1000:
             continue
         k = len(np.unique(y))
@@ -236,21 +231,16 @@ def against_peers(folder, quick):
         rows.append([(normalized_cut(graph, labels), metrics.adjusted_rand(y, labels)) for labels in found])
         print(f"{name:22}{k:>3}" + "".join(f"{f'{cut:.4f}  {rand:.3f}':>21}" for cut, rand in rows[-1]))
     if not rows:
-        print("none of the sets is there, or small enough for --quick")
+        print("none of the sets is in the folder, or all are too large for --quick")
         return
     means = np.mean(rows, axis=0)
     print(f"{'mean':25}" + "".join(f"{f'{cut:.4f}  {rand:.3f}':>21}" for cut, rand in means))
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=folder, help="folder of labeled sets")
-    parser.add_argument("--output", type=Path, default=Path("out/papers"), help="where the figures go")
-    parser.add_argument("--quick", action="store_true", help="fewer graphs, small sets")
+    quick = "fewer graphs, and small sets only"
+    parser = page_parser(__doc__, data="folder of labeled sets", quick=quick, output="out/papers")
     options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
     results = exact_against_relaxed(60 if options.quick else 500)
     print_cuts(results)
     draw_cuts(results, options.output / "004_cuts.png")
@@ -258,9 +248,9 @@ def main():
     relaxed_against_exact(40 if options.quick else 400)
     draw_embedding(options.output / "004_embedding.png")
     if options.data is None:
-        print("\nComparison with scikit-learn on labeled sets: skipped, --data names their folder")
+        print("\nno --data: the comparison with scikit-learn on labeled sets is skipped")
     else:
-        against_peers(options.data, options.quick)
+        compare_with_sklearn(options.data, options.quick)
     print(f"\nFigures: {options.output / '004_cuts.png'}, {options.output / '004_embedding.png'}")
 
 
