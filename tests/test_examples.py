@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graphsoft.patterns import block_graph
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FOLDERS = [EXAMPLES, EXAMPLES / "papers", EXAMPLES / "benchmarks"]
 SCRIPTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.py"))]
@@ -61,3 +63,19 @@ def test_the_walk_counts_changes_of_file(load):
     other = walk.Function("two.py", "h")
     steps = [walk.Step(one, 1, 1), walk.Step(other, 2, 2), walk.Step(two, 3, 2)]
     assert walk.counts(steps) == (2, 3, 3, 2)
+
+
+def test_the_limits_of_every_loop_are_measured(load, monkeypatch):
+    """This benchmark calls loops of the engine that are not public."""
+    limits = load(EXAMPLES / "benchmarks" / "limits.py")
+
+    def run_once(work, repeats=1):
+        work()
+        return 1.0
+
+    monkeypatch.setattr(limits, "CLUSTERS", 5)
+    monkeypatch.setattr(limits, "best", run_once)
+    monkeypatch.setattr(limits, "seconds_of_fetches", lambda places, record: 1.0)
+    rows, _ = limits.measure_engine(block_graph(0, blocks=10, size=20))
+    assert len(rows) == 6
+    assert all(isinstance(needs, limits.Needs) for _, needs, _, _ in rows)
