@@ -5,6 +5,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from graphsoft.patterns import block_graph
@@ -79,3 +80,12 @@ def test_the_limits_of_every_loop_are_measured(load, monkeypatch):
     rows, _ = limits.measure_engine(block_graph(0, blocks=10, size=20))
     assert len(rows) == 6
     assert all(isinstance(needs, limits.Needs) for _, needs, _, _ in rows)
+
+
+def test_the_search_that_is_timed_finds_the_nearest(load):
+    """This benchmark calls the search that graphs of neighbors use, which is not public."""
+    neighbors = load(EXAMPLES / "benchmarks" / "neighbors.py")
+    points = neighbors.make_points("clouds", 200, 3)
+    rows = np.arange(50)
+    found = neighbors.search(points, None)
+    assert neighbors.recall(points, rows, neighbors.exact_reach(points, rows), found[rows]) == 1.0
