@@ -9,7 +9,7 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, products, rows_of
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
-__all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times"]
+__all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times", "without_diagonal"]
 
 GRAM_ROWS = 1 << 13  # rows that `gram` multiplies at a time
 
@@ -61,6 +61,24 @@ def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
         data = data[inside]
         columns = columns[inside]
     return sp.csr_array((data, columns, indptr), shape=(len(rows), len(rows)))
+
+
+def without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
+    """Leave out the diagonal; a matrix without one is returned as it is.
+
+    Examples
+    --------
+    >>> without_diagonal(sp.csr_array([[1.0, 2.0], [2.0, 0.0]])).toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    off = rows != matrix.indices
+    if off.all():
+        return matrix
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[off], minlength=matrix.shape[0]))))
+    parts = matrix.data[off], matrix.indices[off], indptr.astype(matrix.indptr.dtype)
+    return sp.csr_array(parts, shape=matrix.shape)
 
 
 def times(matrix: sp.csr_array, dense: Array) -> Array:

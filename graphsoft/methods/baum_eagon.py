@@ -20,9 +20,8 @@ from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
 from graphsoft.kernels.products import Fit
 from graphsoft.linalg.csr import gram, times
-from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.parallel import map_blocks
 
 __all__ = ["BaumEagon"]
@@ -34,8 +33,6 @@ SHRINK, WIDEN = 0.7, 2.0
 # About the smallest factor of a share in one step, against that of the strongest in its row: a share that
 # falls to zero could not come back.
 MARGIN = 0.1
-# A share below this is dropped in the end.
-MIN_SHARE = 1e-4
 ROWS = 1 << 13
 
 
@@ -107,7 +104,7 @@ class BaumEagon:
                 part = part * SHRINK if better else min(1.0, part * WIDEN)
         else:
             status = ended(sweep, False, f"still falling by {fall:.1g} a sweep")
-        return Clustering(membership_rows(state.shares, MIN_SHARE), tuple(trace), status, sweep)
+        return Clustering(final_memberships(state.shares), tuple(trace), status, sweep)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from graphsoft.kernels.completely_positive import (
     sweep_stored,
     symmetric_sums,
 )
-from graphsoft.linalg.memberships import membership_rows
+from graphsoft.linalg.csr import without_diagonal
 from graphsoft.methods.interface import Clustering, Sample, ended
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
 from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 
@@ -38,8 +38,6 @@ __all__ = ["UNSTORED", "CompletelyPositive", "Target", "factorized"]
 
 NORMALIZATIONS = ("auto", "none", "step", "doubly-stochastic", "additive")
 UNSTORED = ("zero", "unknown")
-# Shares below this are dropped from the memberships.
-MIN_SHARE = 1e-4
 # Row sums that are further from one than this are worth a word in the status.
 UNEVEN = 1e-3
 
@@ -66,7 +64,7 @@ class CompletelyPositive:
         In (0, 1]. Known pairs gain this much, or lose it. Where that leaves less than nothing, all but
         ``additive`` keep the negative number: it pushes the two apart.
     start : {"contraction", "random"}
-        As of `graphsoft.methods.parts.products.start_shares`.
+        As of `graphsoft.methods.parts.shares.start_shares`.
     max_sweeps : int
     tolerance : float
         The last sweep is the first that adds less than this part to what is explained,
@@ -162,14 +160,14 @@ class Target:
     @classmethod
     def of_pairs(cls, matrix: sp.csr_array) -> Target:
         """Take the affinities of pairs from a matrix, whose diagonal is left out."""
-        rest = _without_diagonal(matrix)
+        rest = without_diagonal(matrix)
         squared = float(np.square(rest.data).sum())  # not by BLAS, whose bits depend on its threads
         return cls(_pairs(rest), np.zeros(0), squared)
 
     @classmethod
     def of_sum(cls, matrix: PlusRankTwo) -> Target:
         """Take the affinities of pairs from a matrix kept in parts, whose diagonal is left out."""
-        rest = _without_diagonal(matrix.sparse)
+        rest = without_diagonal(matrix.sparse)
         squared = max(matrix.squared_norm() - float(np.sum(matrix.diagonal() ** 2)), 0.0)
         return cls(_pairs(rest), matrix.mu, squared)
 
@@ -226,9 +224,7 @@ def factorized(
     if not known_only:
         square = factorial(target.order) * float(_polynomials(shares, target.order)[-1].sum())
     if not pull > 0:
-        return Clustering(
-            membership_rows(shares, MIN_SHARE), (), "no affinities to factorize: as at the start"
-        )
+        return Clustering(final_memberships(shares), (), "no affinities to factorize: as at the start")
     # the model at the start is of the right size
     scale = pull / square
     factor = shares * scale ** (1.0 / target.order)
@@ -248,7 +244,7 @@ def factorized(
         if part <= tolerance:
             break
     status = ended(done, part <= tolerance, f"still explaining {part:.1g} more in each")
-    return Clustering(membership_rows(factor, MIN_SHARE), tuple(trace), status + note, done)
+    return Clustering(final_memberships(factor), tuple(trace), status + note, done)
 
 
 def _sweep(target: Target, factor: Array, falls: Array) -> None:
@@ -289,13 +285,3 @@ def _with_diagonal(matrix: sp.csr_array) -> sp.csr_array:
     diagonal = matrix.diagonal()
     most = np.maximum(matrix.max(axis=1).toarray().ravel(), 0.0)
     return (matrix + sp.diags_array(most - diagonal)).tocsr()
-
-
-def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
-    off = rows != matrix.indices
-    if off.all():
-        return matrix
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[off], minlength=matrix.shape[0]))))
-    parts = matrix.data[off], matrix.indices[off], indptr.astype(matrix.indptr.dtype)
-    return sp.csr_array(parts, shape=matrix.shape)

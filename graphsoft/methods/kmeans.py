@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import few_different, fit, moved, seed
 from graphsoft.neighbors.points import Points
 
@@ -19,7 +19,7 @@ __all__ = ["KMeans", "SphericalKMeans"]
 
 
 @dataclass(frozen=True)
-class KMeans:
+class KMeans(FeaturesFromStarts):
     """Settings of k-means, by scikit-learn; hard clusters.
 
     The trace has one entry: the squared distances of the points to the means of their clusters, as a share of
@@ -42,14 +42,6 @@ class KMeans:
     starts: int = 10
     max_sweeps: int = 300
 
-    def __post_init__(self) -> None:
-        for argument in ("starts", "max_sweeps"):
-            integer(argument, getattr(self, argument), 1)
-
-    def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features only."""
-        return frozenset({"features"})
-
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
@@ -65,12 +57,12 @@ class KMeans:
         fit(model, rows)
         spread, sweeps = _spread(rows), int(model.n_iter_)
         share = float(model.inertia_) / spread if spread > 0 else 0.0
-        status = f"best of {self.starts} starts {ended(sweeps, sweeps < self.max_sweeps)}"
+        status = self._status(sweeps, sweeps < self.max_sweeps)
         return Clustering(one_cluster_each(model.labels_, count), (share,), status, sweeps)
 
 
 @dataclass(frozen=True)
-class SphericalKMeans:
+class SphericalKMeans(FeaturesFromStarts):
     """Settings of spherical k-means: rows and centers of length one, compared by their cosine; hard clusters.
 
     Rows of zeros have no direction, and belong to all clusters alike. The trace is the mean of one minus the
@@ -94,14 +86,6 @@ class SphericalKMeans:
     starts: int = 10
     max_sweeps: int = 300
 
-    def __post_init__(self) -> None:
-        for argument in ("starts", "max_sweeps"):
-            integer(argument, getattr(self, argument), 1)
-
-    def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features only."""
-        return frozenset({"features"})
-
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
@@ -123,7 +107,7 @@ class SphericalKMeans:
                 progress("spherical k-means", start + 1, self.starts)
         best = min(found, key=lambda run: run.trace[-1])
         weights[directed, best.labels] = 1.0
-        status = f"best of {self.starts} starts {ended(best.sweeps, best.settled)}"
+        status = self._status(best.sweeps, best.settled)
         return Clustering(membership_rows(weights), best.trace, status, best.sweeps)
 
 

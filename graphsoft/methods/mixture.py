@@ -8,10 +8,10 @@ import numpy as np
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
-from graphsoft.input.checks import integer
-from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import dense_rows, few_different, fit, seed
+from graphsoft.methods.parts.shares import MIN_PART, final_memberships
 
 __all__ = ["GaussianMixture"]
 
@@ -21,12 +21,10 @@ MAX_FEATURES = 1000
 RIDGE = 1e-6
 # It ends when the mean log-likelihood gains less in a sweep.
 TOLERANCE = 1e-5
-# A smaller share is dropped; times one over the number of clusters.
-MIN_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class GaussianMixture:
+class GaussianMixture(FeaturesFromStarts):
     """Settings of a mixture of Gaussians with full covariances, by scikit-learn; soft clusters.
 
     Features are brought to variance 1 first, which changes nothing but the start, and the meaning of the 1e-6
@@ -51,14 +49,6 @@ class GaussianMixture:
     starts: int = 3
     max_sweeps: int = 300
 
-    def __post_init__(self) -> None:
-        for argument in ("starts", "max_sweeps"):
-            integer(argument, getattr(self, argument), 1)
-
-    def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features only."""
-        return frozenset({"features"})
-
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
@@ -81,7 +71,7 @@ class GaussianMixture:
             random_state=seed(random),
         )  # fmt: skip
         fit(model, rows)
-        shares = membership_rows(model.predict_proba(rows), MIN_SHARE / count)
+        shares = final_memberships(model.predict_proba(rows), MIN_PART / count)
         bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last
         sweeps = int(model.n_iter_)
         status = ended(sweeps, bool(model.converged_))

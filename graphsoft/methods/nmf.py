@@ -12,16 +12,14 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.linalg.csr import gram, times
-from graphsoft.linalg.memberships import membership_rows
-from graphsoft.methods.interface import Clustering, Sample, ended, swept
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.interface import Clustering, Sample, swept
+from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import few_different, fit, non_negative
+from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
 from graphsoft.parallel import one_thread
 
 __all__ = ["GNMF", "NMF"]
 
-# A smaller share is dropped; times one over the number of clusters.
-MIN_SHARE = 1e-3
 # scikit-learn ends when its coordinates move by less, as a share of the first sweep's move.
 TOLERANCE = 1e-5
 # Smooth factorization ends when a sweep gains less, as a share of the squares of X.
@@ -29,7 +27,7 @@ MIN_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
-class NMF:
+class NMF(FeaturesFromStarts):
     """Settings of ``X ~ V U^T`` with V, U >= 0 and the least squares, by scikit-learn's coordinate descent.
 
     Columns of X that fall below 0 are moved to start there. Columns of V divided by their sums tell how much
@@ -60,12 +58,7 @@ class NMF:
 
     def __post_init__(self) -> None:
         number("penalty", self.penalty, minimum=0)
-        for argument in ("starts", "max_sweeps"):
-            integer(argument, getattr(self, argument), 1)
-
-    def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features only."""
-        return frozenset({"features"})
+        super().__post_init__()
 
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
@@ -81,7 +74,7 @@ class NMF:
             if progress is not None:
                 progress("non-negative factorization", start + 1, self.starts)
         best = min(found, key=lambda factors: factors.loss)
-        status = f"best of {self.starts} starts {ended(best.sweeps, best.sweeps < self.max_sweeps)}"
+        status = self._status(best.sweeps, best.sweeps < self.max_sweeps)
         return Clustering(_memberships(best.coordinates), (best.loss,), status, best.sweeps)
 
     def _factors(self, rows: Any, count: int, random: np.random.Generator) -> _Factors:
@@ -120,7 +113,7 @@ class GNMF:
     smoothness : float
         How much the graph counts against the features; with 0 it is plain NMF.
     start : {"contraction", "random"}
-        See :func:`graphsoft.methods.parts.products.start_shares`.
+        See :func:`graphsoft.methods.parts.shares.start_shares`.
     max_sweeps : int
         It ends sooner when a sweep gains less than 1e-6 of ``||X||²``.
 
@@ -233,7 +226,7 @@ def _memberships(coordinates: Array) -> sp.csr_array:
     """Divide columns by their sums, p(point | cluster), and then rows."""
     sums = coordinates.sum(axis=0)
     shares = coordinates / np.where(sums > 0, sums, 1.0)
-    return membership_rows(shares, MIN_SHARE / coordinates.shape[1])
+    return final_memberships(shares, MIN_PART / coordinates.shape[1])
 
 
 def _multiplied(factor: Array, up: Array, down: Array) -> Array:

@@ -27,9 +27,8 @@ from graphsoft.kernels.products import Fit
 from graphsoft.kernels.sof import Stage, penalized_rows
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
 from graphsoft.linalg.lbfgs import descend
-from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, ended
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
 __all__ = ["SoF"]
@@ -43,8 +42,6 @@ FEW = 2000
 PENALTY, FACTOR, STAGES = 0.01, 10.0, 5
 # A stage ends when a step lowers its function by this part of what is explained; later ones are finer.
 TOLERANCES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
-# A share below this is dropped.
-MIN_SHARE = 1e-4
 ROWS = 1 << 13
 # No loop counts as less, so that no quotient overflows.
 TINY = 1e-300
@@ -121,7 +118,7 @@ class SoF:
         relative = self.chances == "relative"
         problem = _Problem.of(pairs, largest, relative, 1.0 if whole or not relative else 0.0)
         if problem.squares == 0.0:  # for all who were joined are known to be apart
-            return Clustering(membership_rows(shares, MIN_SHARE), (), "no pair has a chance: not fitted")
+            return Clustering(final_memberships(shares), (), "no pair has a chance: not fitted")
         best, trace, steps = shares, [problem.error(shares)], 0
         unit = problem.pull(shares)
         for stage in range(STAGES):
@@ -137,7 +134,7 @@ class SoF:
             trace.append(min(error, trace[-1]))
         still = f"still falling by {found.fall * unit / problem.squares:.1e} a step"
         status = ended(steps, found.converged, still, "steps")
-        return Clustering(membership_rows(best, MIN_SHARE), tuple(trace), status, steps)
+        return Clustering(final_memberships(best), tuple(trace), status, steps)
 
 
 @dataclass(frozen=True)

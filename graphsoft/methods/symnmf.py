@@ -12,17 +12,14 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
-from graphsoft.linalg.memberships import membership_rows
 from graphsoft.methods.interface import Clustering, Sample, swept
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["SymNMF"]
 
 # A sweep that gains less, as a share of the squares of A, is the last.
 MIN_GAIN = 1e-6
-# A smaller share is dropped; times one over the number of clusters.
-MIN_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class SymNMF:
     Parameters
     ----------
     start : {"contraction", "random"}
-        See :func:`graphsoft.methods.parts.products.start_shares`.
+        See :func:`graphsoft.methods.parts.shares.start_shares`.
     max_sweeps : int
         It ends sooner when a sweep gains less than 1e-6 of ``||A||²``.
 
@@ -75,7 +72,7 @@ class SymNMF:
 
         first = _loss(graph, scale, factor, square)
         trace, status = swept(sweep, first, self.max_sweeps, MIN_GAIN, "symmetric factorization", progress)
-        return Clustering(membership_rows(factor, MIN_SHARE / count), trace, status, len(trace) - 1)
+        return Clustering(final_memberships(factor, MIN_PART / count), trace, status, len(trace) - 1)
 
 
 def _begin(graph: Graph, scale: Array, shares: Array) -> Array:

@@ -17,7 +17,7 @@ from graphsoft.kernels.completely_positive import Tuples
 from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
 from graphsoft.methods.interface import Clustering
-from graphsoft.methods.parts.products import STARTS, start_shares
+from graphsoft.methods.parts.shares import STARTS, start_shares
 
 __all__ = ["cluster_tuples"]
 

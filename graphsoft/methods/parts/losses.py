@@ -39,8 +39,9 @@ from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.losses import Pulls, stored_pairs, zero_pairs
 from graphsoft.linalg.csr import gram, times
-from graphsoft.linalg.memberships import membership_rows, one_cluster_each
+from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, ended
+from graphsoft.methods.parts.shares import blurred, final_memberships
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load, pieces_with_columns
 
 __all__ = ["Look", "first_factor", "loss_of", "refined"]
@@ -56,14 +57,10 @@ FLOOR = 1e-6
 LIGHTEST = 1e-100
 # No entry of a factor falls below this part of where it started. One that were zero would stay so for good.
 SMALLEST_SHARE = 1e-8
-# What each node gives to all clusters alike at the start: a zero would stay one.
-SPREAD = 0.1
 # Done when a sweep gains less than this part of what all have gained.
 SMALLEST_GAIN = 1e-4
 # Below this part of the objective a change is rounding.
 ROUNDING = 1e-12
-# A share below this is dropped in the end.
-MIN_SHARE = 1e-4
 # An entry grows at most so much in a sweep; more would overflow.
 STEEPEST = 1e100
 
@@ -211,10 +208,9 @@ def refined(
         Its trace is the objective at the start and after each sweep, of the weights divided by the largest.
     """
     count = memberships.shape[1]
-    blurred = (1.0 - SPREAD) * memberships.toarray() + SPREAD / count
-    factor, loss = first_factor(graph, blurred), loss_of(graph, count, beta)
+    factor, loss = first_factor(graph, blurred(memberships.toarray())), loss_of(graph, count, beta)
     factor, trace, status = _minimized(factor, loss, 0.5 / max(beta, 2.0 - beta), max_sweeps, progress)
-    found = membership_rows(factor * factor.sum(axis=0), min(MIN_SHARE, 0.5 / count))
+    found = final_memberships(factor * factor.sum(axis=0))
     return Clustering(found, trace, status, len(trace) - 1)
 
 
