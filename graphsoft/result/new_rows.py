@@ -12,7 +12,14 @@ from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.dense_input import dense_matrix, frame_columns
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["checked_rows", "normalized", "refuse_negative", "refuse_other_columns", "row_count", "warned"]
+__all__ = [
+    "checked_rows",
+    "normalized",
+    "refuse_negative",
+    "refuse_other_columns",
+    "row_count",
+    "warn_of_empty",
+]
 
 
 def checked_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any:
@@ -107,7 +114,7 @@ def refuse_negative(rows: sp.csr_array) -> None:
 
 
 def normalized(rows: sp.csr_array) -> sp.csr_array:
-    """Divide every row by its sum in place, however large or small the sum is; empty rows stay empty.
+    """Divide every row by its sum, however large or small the sum is; empty rows stay empty.
 
     Examples
     --------
@@ -115,23 +122,22 @@ def normalized(rows: sp.csr_array) -> sp.csr_array:
     array([[0.5, 0.5],
            [0. , 0. ]])
     """
-    counts = np.diff(rows.indptr)
+    counts, data = np.diff(rows.indptr), rows.data
     filled = np.flatnonzero(counts)
     if len(filled):
         starts = rows.indptr[filled]
-        # the largest entry first: a sum of huge ones would overflow
-        rows.data = rows.data / np.repeat(np.maximum.reduceat(rows.data, starts), counts[filled])
-        rows.data = rows.data / np.repeat(np.add.reduceat(rows.data, starts), counts[filled])
-    return rows
+        # first by the largest entry, since a sum of huge ones would overflow
+        data = data / np.repeat(np.maximum.reduceat(data, starts), counts[filled])
+        data = data / np.repeat(np.add.reduceat(data, starts), counts[filled])
+    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def warned(step: sp.csr_array) -> sp.csr_array:
-    """Warn if some new points have no neighbors, and return the step as it is.
+def warn_of_empty(step: sp.csr_array) -> None:
+    """Warn if some new points have no neighbors.
 
     Examples
     --------
-    >>> warned(sp.csr_array([[1.0]])).toarray()
-    array([[1.]])
+    >>> warn_of_empty(sp.csr_array([[1.0]]))
     """
     empty = int(np.count_nonzero(np.diff(step.indptr) == 0))
     if empty:
@@ -139,4 +145,3 @@ def warned(step: sp.csr_array) -> sp.csr_array:
             f"{empty} rows of X have no neighbors: they join the clusters of old points without "
             "neighbors, or the heaviest cluster if there are no such points"
         )
-    return step

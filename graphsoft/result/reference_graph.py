@@ -12,7 +12,7 @@ from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, warn
 from graphsoft.input.checks import callback
 from graphsoft.neighbors.points import Known, Points
-from graphsoft.result.new_rows import checked_rows, normalized, refuse_negative, row_count, warned
+from graphsoft.result.new_rows import checked_rows, normalized, refuse_negative, row_count, warn_of_empty
 
 __all__ = ["ReferenceGraph"]
 
@@ -72,7 +72,8 @@ class ReferenceGraph:
         units = (copies * 1.0, np.where(copies, copy_of, 0), np.arange(len(copy_of) + 1))
         step = (step + sp.csr_array(units, shape=rows.shape)).tocsr()
         step.eliminate_zeros()
-        return warned(step)
+        warn_of_empty(step)
+        return step
 
 
 def _refuse_extreme(values: sp.csr_array) -> None:

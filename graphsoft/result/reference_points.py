@@ -19,7 +19,7 @@ from graphsoft.neighbors.nearest import Paths, finish, nearest_among
 from graphsoft.neighbors.points import Known, Points
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
 from graphsoft.parallel import map_blocks
-from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, warned
+from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, warn_of_empty
 
 __all__ = ["NewPoints", "ReferencePoints"]
 
@@ -152,7 +152,9 @@ class ReferencePoints:
         ends = new.indices.copy()
         copies = new.copy_of >= 0
         ends[copies, 0], weights[copies, 0] = new.copy_of[copies], 1.0
-        return warned(normalized(_step_matrix(ends, weights, self.representatives, self.count)))
+        step = normalized(_step_matrix(ends, weights, self.representatives, self.count))
+        warn_of_empty(step)
+        return step
 
 
 def _edges_between_sites(adjacency: sp.csr_array, sites: Array, count: int) -> tuple[Array, Array]:
