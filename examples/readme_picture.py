@@ -3,7 +3,8 @@
     python examples/readme_picture.py [PICTURE]
 
 Every cluster has a color, and clusters below the same parent have shades of one color. A point shows the mean
-of its clusters' colors, weighted by its memberships. Points that are torn between clusters are ringed.
+of its clusters' colors, weighted by its memberships. Points that are torn between
+clusters have an outline.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import graphsoft
 
 LEVELS = [60, 16, 5]
 HUES = np.array([28.0, 85.0, 150.0, 240.0, 310.0])  # of the clusters on the top level, in degrees
-TORN = 0.9  # a point gets a ring if its likeliest cluster is less likely than this
+TORN = 0.9  # a point gets an outline if its likeliest cluster is less likely than this
 INK, PAPER = "#2b2d33", "#ffffff"
 
 
@@ -101,17 +102,13 @@ def draw_level(axes, h, index, points, colors):
     level = h[index]
     first, second = h.graph.adjacency.nonzero()
     edges = np.stack([points[first], points[second]], axis=1)[first < second]
-    axes.add_collection(LineCollection(edges, colors="#d5d8df", linewidths=0.5, zorder=1))
+    axes.add_collection(LineCollection(edges, colors="#d5d8df", linewidths=0.4, zorder=1))
     torn = level.memberships.max(axis=1).toarray().ravel() < TORN
     mixed = to_rgb(level.memberships @ colors)
-    axes.scatter(*points.T, c=mixed, s=11, linewidths=0, zorder=2)
-    axes.scatter(*points[torn].T, c=mixed[torn], s=11, edgecolors=INK, linewidths=0.7, zorder=3)
+    axes.scatter(*points.T, c=mixed, s=9, linewidths=0, zorder=2)
+    axes.scatter(*points[torn].T, c=mixed[torn], s=9, edgecolors=INK, linewidths=0.7, zorder=3)
     axes.set_aspect("equal", anchor="N")
-    name(
-        axes,
-        f"h[{index}]",
-        f"{len(level.mass)} clusters; ringed: {torn.mean():.0%} of the points, torn between some",
-    )
+    name(axes, f"h[{index}]", f"{len(level.mass)} clusters, {torn.mean():.0%} of the points between them")
 
 
 def draw_icicle(axes, h, ranks, colors):
@@ -132,14 +129,13 @@ def draw_icicle(axes, h, ranks, colors):
         axes.add_patch(Rectangle((start, node.level), width, 0.94, facecolor=color, **box))
     axes.set_xlim(-0.01, 1.01)
     axes.set_ylim(-0.1, len(h) + 0.05)
-    name(axes, "h.tree", "every cluster below its likeliest parent, as wide as it is heavy")
+    name(axes, "h.tree", "every cluster below its likeliest parent")
 
 
 def name(axes, code, words):
     """Write the title of a panel."""
     axes.set_axis_off()
-    axes.text(0.0, 1.02, code, transform=axes.transAxes, family="monospace", weight="bold", color=INK)
-    axes.text(0.105, 1.02, words, transform=axes.transAxes, color=INK)
+    axes.set_title(f"{code}: {words}", loc="left", fontsize="medium", color=INK)
 
 
 def main():
@@ -147,19 +143,19 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(__file__).with_name("hierarchy.png")
+    default = Path(__file__).parent / "guide" / "hierarchy.png"
     parser.add_argument("picture", type=Path, nargs="?", default=default, help="where to save it")
     options = parser.parse_args()
     points = draw_points()
     h = graphsoft.hierarchy(points, levels=LEVELS)
     ranks = left_to_right(h, points)
     colors = shade(h, ranks)
-    plt.rcParams["font.size"] = 10
-    figure, panels = plt.subplots(2, 2, figsize=(12.4, 5.6), facecolor=PAPER, layout="constrained")
-    for index, axes in enumerate(panels.flat[:3]):
+    plt.rcParams["font.size"] = 12
+    figure, panels = plt.subplots(2, 2, figsize=(10.4, 4.7), facecolor=PAPER, layout="constrained")
+    for index, axes in zip(reversed(range(len(h))), panels.flat, strict=False):
         draw_level(axes, h, index, points, colors[index])
     draw_icicle(panels[1, 1], h, ranks, colors)
-    figure.savefig(options.picture, dpi=115, pil_kwargs={"optimize": True})
+    figure.savefig(options.picture, dpi=130, pil_kwargs={"optimize": True})
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         "hierarchy",
         help="find a hierarchy of soft clusters",
         description="Find a hierarchy of soft clusters in a table, a matrix or a graph.",
-        epilog="example: graphsoft hierarchy data/digits.csv.gz --levels 100,20,10 --labels label -o out/",
+        epilog="example: graphsoft hierarchy data/penguins.csv --levels 20,6,3 --labels species -o out/",
         argument_default=argparse.SUPPRESS,  # what is not asked for is left to the library
     )
     command.set_defaults(run=_hierarchy, output=None, labels=None)
