@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
+    from graphsoft.fitting.suggesting import Suggestion
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
     from graphsoft.graph.graph import Graph
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from graphsoft.methods import Clustering, Relation
     from graphsoft.propagation import Propagated, propagate
     from graphsoft.resampling import Stability, stability
-    from graphsoft.result.hierarchy import Hierarchy, Level
+    from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.level import Level
     from graphsoft.result.walks import multistep
-    from graphsoft.suggestion import Suggestion, suggest_levels
+    from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
 
 __all__ = [
@@ -65,12 +67,12 @@ _HOME = {
     "GraphsoftWarning": "errors",
     "Hierarchy": "result.hierarchy",
     "InputError": "errors",
-    "Level": "result.hierarchy",
+    "Level": "result.level",
     "Node": "tree",
     "Propagated": "propagation",
     "Relation": "methods",
     "Stability": "resampling",
-    "Suggestion": "suggestion",
+    "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",
     "bipartite_graph": "graph.bipartite",

@@ -1,4 +1,4 @@
-"""One flat clustering: from data to soft clusters by any method."""
+"""The public function `cluster`: one flat clustering by any method."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
-from graphsoft.engine.coarsening import contracted, grouped, strays
 from graphsoft.errors import InputError
+from graphsoft.fitting.finding import DEFAULT_SEED, find
+from graphsoft.fitting.sampling import sampled
+from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
-from graphsoft.graph.graph import Graph
-from graphsoft.graph.joining import check_options, joined_to_nearest
 from graphsoft.graph.reading import read_input
-from graphsoft.input.checks import generator, integer
-from graphsoft.input.constraints import kept_pairs, side_information
-from graphsoft.linalg.memberships import frozen_rows, one_cluster_each, rows_to_one
-from graphsoft.methods import Clustering, Method, Sample, method_named, takes_pairs
-from graphsoft.methods.relation import by_likelihood
+from graphsoft.input.checks import callback, generator, integer
+from graphsoft.input.constraints import kept_pairs, listed_pairs
+from graphsoft.linalg.memberships import frozen_rows
+from graphsoft.methods import Clustering, Method, method_named
 
-__all__ = ["cluster", "find"]
-
-# Where no seed is given, so that the same call gives the same answer.
-DEFAULT_SEED = 0
+__all__ = ["cluster"]
 
 
 def cluster(
@@ -86,93 +81,24 @@ def cluster(
     >>> graphsoft.cluster(nx.barbell_graph(5, 0), 2).labels.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
-    integer("k", k, 1)
-    settings = method_named(method)
-    check_options(n_neighbors, metric, weights, "union", progress)
+    k = integer("k", k, 1)
+    method = method_named(method)
+    settings = Settings(
+        (k,), (method,), True, n_neighbors, metric, weights,
+        listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link),
+    )  # fmt: skip
+    callback("progress", progress)
     random = generator("rng", rng)
     given = read_input(X, affinity, metric, weights, neighbors=neighbors)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
-    reads = settings.reads(len(given), isinstance(given, Features))
-    if "features" in reads and isinstance(given, Graph):
-        problem = f"{_called(method)} looks at features, and X is a graph"
-        raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
-    names = given.nodes if isinstance(given, Graph) else range(len(given))
-    side = side_information(names, must_link, cannot_link, known)
-    if side is not None and "graph" not in reads and not takes_pairs(settings):
-        problem = f"{_called(method)} looks at features, and has no place for known pairs"
-        raise InputError("method", problem, "use one for graphs, as 'relation' or 'cp'")
-    if isinstance(given, Graph):
-        sample = Sample(given, None, side)
-    elif "graph" in reads:
-        graph = joined_to_nearest(given, n_neighbors, weights, "union", random, progress)
-        sample = Sample(graph, given, side)
-    else:
-        sample = Sample(None, given, side)
-    found = find(sample, k, settings, random or np.random.default_rng(DEFAULT_SEED), progress)
+    needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))
+    sample, settings = sampled(given, settings, known, random, progress, needs_graph)
+    found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
     frozen_rows(found.memberships)
-    status = found.status if side is None else f"{found.status}; {kept_pairs(side, found.labels)}"
-    return replace(found, status=status, nodes=names)
-
-
-def _called(method: Any) -> str:
-    return method if isinstance(method, str) else type(method).__name__
-
-
-def find(
-    sample: Sample, count: int, method: Method, random: np.random.Generator, progress: Progress | None = None
-) -> Clustering:
-    """Cluster points by a method that is spared the odd cases.
-
-    Nodes in components too light for a cluster of their own join the heaviest cluster; identical points get
-    identical memberships. What is known of pairs goes into the graph, if the method does not see to it.
-    """
-    reads = method.reads(len(sample), sample.given_features is not None)
-    if sample.side is not None and not takes_pairs(method):
-        sample = sample.informed()
-    if "graph" not in reads:
-        return _spared(sample, count, method, random, progress)
-    tied = sample.graph.duplicates if sample.side is None else None  # who is told apart may look the same
-    if tied is None or tied.max() + 1 < count:
-        return _beside_strays(sample, count, method, random, progress)
-    sites = int(tied.max()) + 1
-    if by_likelihood(method):  # sums of weights mean the same to it
-        merged = Sample(contracted(sample.graph, tied, sites))
-        found = _beside_strays(merged, count, method, random, progress)
-        return replace(found, memberships=found.memberships[tied])
-    found = _beside_strays(sample, count, method, random, progress)
-    mean = rows_to_one((one_cluster_each(tied, sites).T @ found.memberships).tocsr())
-    return replace(found, memberships=mean[tied])
-
-
-def _beside_strays(
-    sample: Sample, count: int, method: Method, random: np.random.Generator, progress: Progress | None
-) -> Clustering:
-    """Cluster all but the stray components, and put those into the heaviest cluster."""
-    graph = sample.graph
-    stray = strays(graph, count)
-    if not stray.any():
-        return _spared(sample, count, method, random, progress)
-    inside = np.flatnonzero(~stray)
-    found = _spared(sample.take(inside), count, method, random, progress)
-    heaviest = int(np.argmax(found.memberships.T @ graph.degrees[inside]))
-    group = np.full(len(graph), len(inside))
-    group[inside] = np.arange(len(inside))
-    row = sp.csr_array(([1.0], [heaviest], [0, 1]), shape=(1, count))
-    return replace(found, memberships=sp.vstack([found.memberships, row], format="csr")[group])
-
-
-def _spared(
-    sample: Sample, count: int, method: Method, random: np.random.Generator, progress: Progress | None
-) -> Clustering:
-    """Answer where there is nothing to find."""
-    graph = sample.given_graph
-    if by_likelihood(method):  # which can do all of this itself
-        return method.cluster(sample, count, random, progress)
-    if count == 1:
-        return Clustering(one_cluster_each(np.zeros(len(sample), dtype=int), 1), (), "all in one cluster")
-    if len(sample) <= count:
-        return Clustering(one_cluster_each(np.arange(len(sample)), count), (), "one cluster for each point")
-    if graph is not None and not graph.adjacency.nnz:
-        return Clustering(one_cluster_each(grouped(graph, count), count), (), "no edges: grouped by number")
-    return method.cluster(sample, count, random, progress)
+    nodes = range(len(given)) if isinstance(given, Features) else given.nodes
+    if sample.pairs is None:
+        return replace(found, nodes=nodes)
+    kept, known_pairs = kept_pairs(sample.pairs, found.labels)
+    status = f"{found.status}; {kept} of {known_pairs} known pairs kept"
+    return replace(found, status=status, nodes=nodes, pairs_kept=kept, pairs_known=known_pairs)

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.coarsening import without_copies
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
@@ -34,7 +34,8 @@ from graphsoft.input.checks import callback, integer, number
 from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
-from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.level import Level
 from graphsoft.result.walks import MAX_STEPS, MultistepAdjacency
 
 __all__ = ["Propagated", "propagate"]
@@ -187,12 +188,9 @@ class _Solved:
 
 def _on_points(graph: Graph, starts: sp.csr_array, walks: _Walks) -> _Solved:
     """Solve on the points, of which identical ones are merged."""
-    if graph.duplicates is None:
-        return _solve(graph, starts, walks)
-    sites = int(graph.duplicates.max()) + 1
-    members = one_cluster_each(graph.duplicates, sites).T
-    found = _solve(contracted(graph, graph.duplicates, sites), members @ starts, walks)
-    return replace(found, visits=found.visits[graph.duplicates])
+    work, node = without_copies(graph)
+    found = _solve(work, one_cluster_each(node, len(work)).T @ starts, walks)
+    return replace(found, visits=found.visits[node])
 
 
 def _on_clusters(level: Level, starts: sp.csr_array, walks: _Walks) -> _Solved:

@@ -9,16 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.clustering import DEFAULT_SEED
 from graphsoft.errors import InputError, shown
+from graphsoft.fitting.climbing import fit
+from graphsoft.fitting.finding import DEFAULT_SEED
 from graphsoft.fitting.settings import by_features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, generator, integer
-from graphsoft.levels import hierarchy
-from graphsoft.linalg.memberships import frozen
+from graphsoft.input.constraints import side_information
+from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
+from graphsoft.methods import Sample
 from graphsoft.parallel import map_blocks
 from graphsoft.result.comparison import common_points, overlaps
-from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.tables import aligned, levels_shown, number_or_dash, shortened
 
 __all__ = ["Stability", "stability"]
@@ -144,18 +146,20 @@ def stability(
     random = generator("rng", rng) or np.random.default_rng(DEFAULT_SEED)
     _refuse_feature_methods(h)
     reverse = _reverse(h.graph)
+    asked = h.settings
+    pairs = side_information(h.nodes, asked.must_link, asked.cannot_link, dict(asked.known) or None)
     shapes = [level.memberships.shape for level in h]
     found = [np.zeros(clusters) for _, clusters in shapes]
     lost = [np.zeros(clusters, dtype=np.int64) for _, clusters in shapes]
     kept = [np.zeros(points) for points, _ in shapes]
     for done in range(rounds):
-        again = _found_again(h, _weighed_anew(h.graph, reverse, random), random)
+        again = _found_again(h, _weighed_anew(h.graph, reverse, random), pairs, random)
         for at, (level, other) in enumerate(zip(h, again, strict=True)):
-            overlap = _overlaps(level, other)
+            overlap = _overlaps(level.memberships, other)
             best = overlap.max(axis=1).toarray().ravel()
             found[at] += best
             lost[at] += best <= LOST
-            kept[at] += _company_kept(level, other, overlap)
+            kept[at] += _company_kept(level.memberships, other, overlap)
         if progress is not None:
             progress("stability", done + 1, rounds)
     points = [each / rounds for each in kept]
@@ -181,20 +185,12 @@ def _refuse_feature_methods(h: Hierarchy) -> None:
         raise InputError("h", problem, "use a method for graphs: it is their edges that are weighed anew")
 
 
-def _found_again(h: Hierarchy, graph: Graph, random: np.random.Generator) -> Hierarchy:
-    settings = h.settings
-    return hierarchy(
-        graph,
-        settings.levels,
-        method=settings.methods,
-        polish=settings.polish,
-        must_link=settings.must_link or None,
-        cannot_link=settings.cannot_link or None,
-        known=dict(settings.known) or None,
-        min_children=settings.min_children,
-        max_children=settings.max_children,
-        rng=random,
-    )
+def _found_again(
+    h: Hierarchy, graph: Graph, pairs: sp.csr_array | None, random: np.random.Generator
+) -> list[sp.csr_array]:
+    """Find the memberships of all levels again, on a graph with other weights."""
+    levels = fit(Sample(graph, None, pairs), h.settings, random)
+    return [frozen_rows(rows_to_one(level.memberships)) for level in levels]
 
 
 def _reverse(graph: Graph) -> Array:
@@ -215,17 +211,17 @@ def _weighed_anew(graph: Graph, reverse: Array, random: np.random.Generator) -> 
     return replace(graph, adjacency=weights)
 
 
-def _overlaps(level: Level, other: Level) -> sp.csr_array:
-    common = common_points(level.memberships, other.memberships)
-    sizes, others = (np.asarray(each.memberships.sum(axis=0)).ravel() for each in (level, other))
+def _overlaps(level: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
+    common = common_points(level, other)
+    sizes, others = (np.asarray(each.sum(axis=0)).ravel() for each in (level, other))
     return overlaps(common, sizes, others)
 
 
-def _company_kept(level: Level, other: Level, overlap: sp.csr_array) -> Array:
+def _company_kept(level: sp.csr_array, other: sp.csr_array, overlap: sp.csr_array) -> Array:
     """Compute for every point the expected overlap of the two clusters it is in, ``s_i^T O t_i``."""
 
     def piece(start: int, stop: int) -> Array:
-        here, there = level.memberships[start:stop], other.memberships[start:stop]
+        here, there = level[start:stop], other[start:stop]
         return np.asarray((here @ overlap).multiply(there).sum(axis=1)).ravel()
 
-    return np.concatenate(list(map_blocks(piece, level.memberships.shape[0], ROWS)))
+    return np.concatenate(list(map_blocks(piece, level.shape[0], ROWS)))

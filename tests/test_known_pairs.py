@@ -113,7 +113,7 @@ def test_known_pairs_go_into_the_graph_that_is_clustered(W, data, polish):
     graph = graph_of(W)
     side = side_information(range(len(W)), together, apart)
     R = np.zeros_like(W) if side is None else side.toarray()
-    changed = Sample(graph, None, side).informed().graph
+    changed = Sample(graph, None, side).with_pairs_as_weights().graph
     assert (changed.adjacency.toarray() == naive_constraints.informed(W, R)).all()
     h = graphsoft.hierarchy(graph, sizes, polish=polish, must_link=together, cannot_link=apart)
     assert h.graph is graph
@@ -367,7 +367,9 @@ def test_identical_points_may_be_told_apart(polish):
     untold = [i for i in range(0, 60, 2) if not {i, i + 1} & {0, 1, 20, 40}]
     for i in untold:
         assert (S[i] == S[i + 1]).all()
-    graph = Sample(h.graph, None, side_information(range(60), cannot_link=apart)).informed().graph
+    graph = (
+        Sample(h.graph, None, side_information(range(60), cannot_link=apart)).with_pairs_as_weights().graph
+    )
     assert graph.duplicates[0] != graph.duplicates[1]
     assert graph.duplicates[2] == graph.duplicates[3]
     assert sorted(set(graph.duplicates.tolist())) == list(range(31))

@@ -16,7 +16,8 @@ from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError
 from graphsoft.graph.reading import as_graph
 from graphsoft.propagation import conjugate_gradients
-from graphsoft.result.hierarchy import Hierarchy, Level
+from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.level import Level
 from naive import engine
 from naive import propagation as naive
 from shared.shapes import cloud, graph_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.errors import InputError
 from graphsoft.resampling import _company_kept, _overlaps, _reverse, _weighed_anew
-from graphsoft.result.hierarchy import Level
+from graphsoft.result.level import Level
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import factored_graphs, graphs

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft import suggestion as counting
+from graphsoft.engine import counting
 from graphsoft.errors import InputError
+from graphsoft.fitting.suggesting import Suggestion, ladder, suggest, within_limits
 from graphsoft.methods import cluster_surviving
 from graphsoft.methods import surviving as paying
-from graphsoft.suggestion import Suggestion, ladder, suggest, suggest_levels, within_limits
+from graphsoft.suggestion import suggest_levels
 from naive import suggestion as naive
 from shared.shapes import bits, cloud, graph_of, ring_of_cliques
 from shared.strategies import plain, small, weight_matrices

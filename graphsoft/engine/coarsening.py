@@ -29,6 +29,7 @@ __all__ = [
     "merge_round",
     "strays",
     "tree_order",
+    "without_copies",
 ]
 
 # A round along some of the edges merges this fraction of a greedy matching.
@@ -246,6 +247,21 @@ def _group_lightest(graph: Graph, max_merges: int) -> tuple[Array, int]:
 def _numbered(leaders: Array) -> tuple[Array, int]:
     leads = leaders == np.arange(len(leaders))
     return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
+
+
+def without_copies(graph: Graph) -> tuple[Graph, Array]:
+    """Make identical points one node: the smaller graph, and the node of every point.
+
+    Examples
+    --------
+    >>> from graphsoft.graph.reading import as_graph
+    >>> small, node = without_copies(as_graph([[0.0], [0.0], [1.0], [3.0]], n_neighbors=1))
+    >>> len(small), node.tolist()
+    (3, [0, 0, 1, 2])
+    """
+    if graph.duplicates is None:
+        return graph, np.arange(len(graph))
+    return contracted(graph, graph.duplicates, int(graph.duplicates.max()) + 1), graph.duplicates
 
 
 def strays(graph: Graph, count: int) -> Array:

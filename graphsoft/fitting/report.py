@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsoft.engine.sweeps import Fit
+from graphsoft.fitting.climbing import FittedLevel
 from graphsoft.graph.graph import Graph
+from graphsoft.input.constraints import kept_pairs
+from graphsoft.linalg.memberships import likeliest
 
 __all__ = ["LevelReport", "Report", "edge_count"]
 
@@ -38,6 +42,8 @@ class LevelReport:
     status : str
         What happened, in words, and how many of the known pairs came out as they are known.
     seconds : float
+    pairs_kept, pairs_known : int or None
+        How many of the known pairs came out as they are known, and how many there are.
     """
 
     clusters: int
@@ -47,6 +53,28 @@ class LevelReport:
     kkt_gap: float | None
     status: str
     seconds: float
+    pairs_kept: int | None = None
+    pairs_known: int | None = None
+
+    @classmethod
+    def of(cls, level: FittedLevel, pairs: sp.csr_array | None) -> LevelReport:
+        """Report a level; `pairs` are those that are known."""
+        kept, known, status = None, None, level.status
+        if pairs is not None:
+            kept, known = kept_pairs(pairs, likeliest(level.memberships))
+            status = f"{status}; {kept} of {known} known pairs kept"
+        return cls(
+            clusters=level.memberships.shape[1], sweeps=level.sweeps, trace=level.trace,
+            log_likelihood=level.fit.log_likelihood, kkt_gap=level.fit.gap if level.likely else None,
+            status=status, seconds=level.seconds, pairs_kept=kept, pairs_known=known,
+        )  # fmt: skip
+
+    def after(self, fit: Fit) -> LevelReport:
+        """Report what became of the level when points were added."""
+        return replace(
+            self, sweeps=0, trace=(), log_likelihood=fit.log_likelihood, seconds=0.0,
+            kkt_gap=None if self.kkt_gap is None else fit.gap, status="kept but for the re-fitted rows",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +100,15 @@ class Report:
     levels: tuple[LevelReport, ...]
     seconds: dict[str, float]
 
+    @classmethod
+    def of(
+        cls, graph: Graph, levels: Sequence[LevelReport], reasons: Sequence[str], seconds: dict[str, float]
+    ) -> Report:
+        """Report a hierarchy; `reasons` say why it has these levels."""
+        components = int(graph.components.max()) + 1
+        notes = (*graph.notes, *reasons, *_notes(graph, components, [level.clusters for level in levels]))
+        return cls(len(graph), edge_count(graph), components, notes, tuple(levels), seconds)
+
     def __str__(self) -> str:
         lines = [f"{self.nodes} nodes, {self.edges} edges, {self.components} components"]
         lines += [f"note: {note}" for note in self.notes]
@@ -84,21 +121,13 @@ class Report:
         lines.append(", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items()))
         return "\n".join(lines)
 
-    def after(self, graph: Graph, fits: Sequence[Fit], rows: int, seconds: dict[str, float]) -> Report:
-        """Report what became of it when points were added, and so many rows re-fitted."""
-        status = "kept but for the re-fitted rows"
-        levels = [
-            replace(
-                level, sweeps=0, trace=(), log_likelihood=fit.log_likelihood, status=status, seconds=0.0,
-                kkt_gap=None if level.kkt_gap is None else fit.gap,
-            )
-            for level, fit in zip(self.levels, fits, strict=True)
-        ]  # fmt: skip
-        added = len(graph) - self.nodes
-        note = f"{added:,} points added, {rows:,} rows re-fitted"
+    def after(
+        self, graph: Graph, levels: Sequence[LevelReport], rows: int, seconds: dict[str, float]
+    ) -> Report:
+        """Report what became of it when points were added, and so many rows fitted again."""
+        note = f"{len(graph) - self.nodes:,} points added, {rows:,} rows re-fitted"
         components = int(graph.components.max()) + 1
-        notes = (*self.notes, note)
-        return Report(len(graph), edge_count(graph), components, notes, tuple(levels), seconds)
+        return Report(len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds)
 
 
 def edge_count(graph: Graph) -> int:
@@ -113,3 +142,20 @@ def edge_count(graph: Graph) -> int:
     """
     loops = int(np.count_nonzero(graph.adjacency.diagonal()))
     return int(graph.adjacency.nnz + loops) // 2
+
+
+def _notes(graph: Graph, components: int, sizes: Sequence[int]) -> list[str]:
+    """Say where the levels that were asked for do not fit the graph."""
+    notes = []
+    distinct = len(graph) if graph.duplicates is None else int(graph.duplicates.max()) + 1
+    if distinct < sizes[0]:
+        notes.append(
+            f"{distinct} distinct points are fewer than the {sizes[0]} clusters of the finest level: "
+            "identical rows may get different memberships"
+        )
+    if components > sizes[-1]:
+        notes.append(
+            f"{components} components are more than the {sizes[-1]} clusters of the top level: "
+            "some clusters hold several"
+        )
+    return notes

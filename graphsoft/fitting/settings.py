@@ -1,4 +1,4 @@
-"""What a hierarchy is asked for: its levels, methods and limits, checked before any long work."""
+"""What a clustering is asked for: levels, methods, limits, and how points are joined."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from graphsoft.errors import InputError, shown
+from graphsoft.graph.joining import check_options
 from graphsoft.input.checks import integer
-from graphsoft.methods import Method, method_named, takes_pairs
+from graphsoft.methods import METHODS, Method, method_named, takes_pairs
 from graphsoft.methods.relation import by_likelihood
 
 __all__ = [
     "Settings",
     "by_features",
     "falling_sizes",
-    "limits_of_children",
+    "name_of",
     "one_for_each_level",
     "refuse_feature_methods",
     "refuse_known_pairs",
@@ -43,6 +46,9 @@ class Settings:
     known : tuple of pairs
         Points and their labels; ``hierarchy(..., known=dict(known))`` takes them.
     min_children, max_children : int or None
+        Limits on the clusters under one cluster of the next level.
+
+    All of them are checked when the settings are made, as far as this can be done without the points.
     """
 
     levels: tuple[int, ...]
@@ -56,6 +62,41 @@ class Settings:
     known: tuple[tuple[Any, Any], ...] = ()
     min_children: int | None = None
     max_children: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.polish, bool | np.bool_):
+            raise InputError("polish", f"got {shown(self.polish)}", "use True or False")
+        check_options(self.n_neighbors, self.metric, self.weights, "union", None)
+        for argument in ("min_children", "max_children"):
+            limit = getattr(self, argument)
+            if limit is not None:
+                object.__setattr__(self, argument, _checked_limit(argument, limit, self))
+        least, most = self.min_children, self.max_children
+        if least is not None and most is not None and least > most:
+            raise InputError("min_children", f"got {least}, which is above max_children={most}", "lower it")
+        for below, above in pairwise(self.levels):
+            _check_children(self, below, above)
+
+
+def _checked_limit(argument: str, given: Any, settings: Settings) -> int:
+    """Check a limit of children, and refuse it to methods that cannot keep to it."""
+    limit = integer(argument, given, 1)
+    if not settings.polish or not all(by_likelihood(each) for each in settings.methods):
+        problem = f"got {limit}, but only polished relation factorization keeps to it"
+        raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
+    return limit
+
+
+def _check_children(settings: Settings, below: int, above: int) -> None:
+    """Refuse limits of children that two levels of these sizes cannot keep to."""
+    each = f"{below} clusters under {above} are {below / above:.3g} for each"
+    least, most = settings.min_children, settings.max_children
+    if least is not None and least * above > below:
+        remedy = f"use at most {below // above}, or fewer clusters above"
+        raise InputError("min_children", f"got {least}, but {each}", remedy)
+    if most is not None and most * above < below:
+        remedy = f"use at least {-(-below // above)}, or more clusters above"
+        raise InputError("max_children", f"got {most}, but {each}", remedy)
 
 
 def one_for_each_level(method: Any, levels: int, auto: bool = False) -> list[Method]:
@@ -85,53 +126,33 @@ def by_features(methods: Sequence[Method], points: Sequence[int], featured: bool
     return None
 
 
+def name_of(method: Method) -> str:
+    """Call a method by its key in the table of methods, or else by its class.
+
+    Examples
+    --------
+    >>> name_of(method_named("ward"))
+    'ward'
+    """
+    names = (name for name, known in METHODS.items() if known == method)
+    return next(names, type(method).__name__)
+
+
 def refuse_feature_methods(methods: Sequence[Method], points: Sequence[int]) -> None:
     """Refuse methods that look at features where X is a graph."""
     method = by_features(methods, points, featured=False)
     if method is not None:
-        problem = f"{type(method).__name__} looks at features, and X is a graph"
-        raise InputError("method", problem, "pass points, or use one for graphs, as 'relation' or 'cp'")
+        problem = f"{name_of(method)} looks at features, and X is a graph"
+        remedy = "pass points, or use a method for graphs, such as 'relation' or 'cp'"
+        raise InputError("method", problem, remedy)
 
 
 def refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
     """Refuse a method of the finest level that could do nothing with known pairs."""
     if "graph" not in method.reads(points, featured) and not takes_pairs(method):
-        problem = f"{type(method).__name__} looks at features, and has no place for known pairs"
-        raise InputError("method", problem, "use one for graphs, as 'relation' or 'cp', on the finest level")
-
-
-def limits_of_children(
-    min_children: Any, max_children: Any, sizes: Sequence[int], methods: Sequence[Method], polish: bool
-) -> tuple[int | None, int | None]:
-    """Check the limits of children, and whether levels of these sizes can keep to them."""
-    min_children = min_children if min_children is None else integer("min_children", min_children, 1)
-    max_children = max_children if max_children is None else integer("max_children", max_children, 1)
-    for argument, value in (("min_children", min_children), ("max_children", max_children)):
-        if value is None:
-            continue
-        if not polish or not all(by_likelihood(each) for each in methods):
-            problem = f"got {value}, but only polished relation factorization keeps to it"
-            raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
-    if min_children is not None and max_children is not None and min_children > max_children:
-        raise InputError(
-            "min_children", f"got {min_children}, which is above max_children={max_children}", "lower it"
-        )
-    for below, above in pairwise(sizes):
-        if min_children is not None and min_children * above > below:
-            problem = (
-                f"got {min_children}, but {below} clusters under {above} are {below / above:.3g} for each"
-            )
-            raise InputError(
-                "min_children", problem, f"use at most {below // above}, or fewer clusters above"
-            )
-        if max_children is not None and max_children * above < below:
-            problem = (
-                f"got {max_children}, but {below} clusters under {above} are {below / above:.3g} for each"
-            )
-            raise InputError(
-                "max_children", problem, f"use at least {-(-below // above)}, or more clusters above"
-            )
-    return min_children, max_children
+        problem = f"{name_of(method)} looks at features, and has no place for known pairs"
+        remedy = "use a method for graphs, such as 'relation' or 'cp', on the finest level"
+        raise InputError("method", problem, remedy)
 
 
 def falling_sizes(levels: Any, points: int | None) -> list[int]:

@@ -137,18 +137,17 @@ def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
     return dict(labels.items())
 
 
-def kept_pairs(side: sp.csr_array, labels: Array) -> str:
-    """Say how many of the known pairs came out as they are known.
+def kept_pairs(pairs: sp.csr_array, labels: Array) -> tuple[int, int]:
+    """Count the known pairs that came out as they are known, and all of them.
 
     Examples
     --------
     >>> kept_pairs(side_information(range(3), [(0, 1)], [(1, 2)]), np.array([0, 0, 0]))
-    '1 of 2 known pairs kept'
+    (1, 2)
     """
-    pairs = sp.triu(side).tocoo()
-    one, two = (labels[ends] for ends in pairs.coords)
-    right = np.count_nonzero((one == two) == (pairs.data > 0))
-    return f"{right} of {pairs.nnz} known pairs kept"
+    listed = sp.triu(pairs).tocoo()
+    one, two = (labels[ends] for ends in listed.coords)
+    return int(np.count_nonzero((one == two) == (listed.data > 0))), int(listed.nnz)
 
 
 def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequence[Any]) -> None:

@@ -105,12 +105,12 @@ class CompletelyPositive:
     ) -> Clustering:
         """Factorize the affinities; see the class."""
         graph, scale = sample.graph, 1.0 / sample.graph.adjacency.data.max()
-        if sample.side is None:
+        if sample.pairs is None:
             # before anything else is made, for contraction takes the most memory
             shares = start_shares(graph, count, self.start, random)
             affinities = graph.adjacency * scale
         else:
-            affinities = (graph.adjacency * scale + self.strength * sample.side).tocsr()
+            affinities = (graph.adjacency * scale + self.strength * sample.pairs).tocsr()
             graph = Graph(_at_least_zero(affinities), range(len(graph)))
             shares = start_shares(graph, count, self.start, random)
         target, note = self._target(affinities)

@@ -22,22 +22,22 @@ __all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """The points that a method is to cluster, as far as there is something to know of them.
+    """The points that a method is to cluster: their graph, their features, or both.
 
     Attributes
     ----------
     given_graph : Graph or None
     given_features : Features or None
-    side : csr_array of shape (n, n) or None
-        What the user knows: symmetric, 1 for pairs that belong together, -1 for pairs that do not; see
+    pairs : csr_array of shape (n, n) or None
+        Known pairs: symmetric, 1 for points that belong together, -1 for points that do not; see
         :func:`graphsoft.input.constraints.side_information`.
     ordered : bool
-        Whether neighbors have near numbers already, see `graphsoft.engine.ordering`.
+        Whether neighbors are near each other in memory already, see `graphsoft.engine.ordering`.
     """
 
     given_graph: Graph | None
     given_features: Features | None = None
-    side: sp.csr_array | None = None
+    pairs: sp.csr_array | None = None
     ordered: bool = False
 
     def __len__(self) -> int:
@@ -57,34 +57,34 @@ class Sample:
             raise InputError("method", "looks at features, and X is a graph", "pass points with features")
         return self.given_features
 
-    def informed(self) -> Sample:
-        """Put what is known into the graph: known pairs gain the largest weight, or lose as much.
+    def with_pairs_as_weights(self) -> Sample:
+        """Put known pairs into the graph: they gain the largest weight, or lose as much.
 
-        Points of which something is known are no longer tied to those with identical features.
+        Points of a known pair are no longer tied to those with identical features.
         """
-        if self.side is None:
+        if self.pairs is None:
             return self
         graph = self.graph
         largest = graph.adjacency.data.max(initial=0.0) or 1.0
-        changed = (graph.adjacency + self.side * largest).tocsr()
+        changed = (graph.adjacency + self.pairs * largest).tocsr()
         changed.data = np.maximum(changed.data, 0.0)
         changed.eliminate_zeros()
         changed.sort_indices()
-        sites = graph.duplicates
-        if sites is not None:
-            told = np.diff(self.side.indptr) > 0
-            own = np.where(told, len(graph) + np.arange(len(graph)), sites)
-            sites = np.unique(own, return_inverse=True)[1].astype(sites.dtype)
-        informed = replace(graph, adjacency=changed, duplicates=sites)
-        return Sample(informed, self.given_features, None, self.ordered)
+        duplicates = graph.duplicates
+        if duplicates is not None:
+            paired = np.diff(self.pairs.indptr) > 0
+            own = np.where(paired, len(graph) + np.arange(len(graph)), duplicates)
+            duplicates = np.unique(own, return_inverse=True)[1].astype(duplicates.dtype)
+        weighted = replace(graph, adjacency=changed, duplicates=duplicates)
+        return Sample(weighted, self.given_features, None, self.ordered)
 
     def take(self, rows: Array) -> Sample:
         """Keep only these points, whose rows rise."""
-        graph, features, side = self.given_graph, self.given_features, self.side
+        graph, features, pairs = self.given_graph, self.given_features, self.pairs
         return Sample(
             graph if graph is None else subgraph(graph, rows),
             features if features is None else replace(features, values=features.values[rows]),
-            side if side is None else submatrix(side, rows),
+            pairs if pairs is None else submatrix(pairs, rows),
             self.ordered,
         )
 
@@ -108,6 +108,8 @@ class Clustering:
         Steps taken, on all scales; 0 where that has no meaning.
     nodes : sequence of n
         The names of the points in row order: those of a networkx graph, else ``range(n)``.
+    pairs_kept, pairs_known : int or None
+        How many of the known pairs came out as they are known, and how many there are.
     """
 
     memberships: sp.csr_array
@@ -115,6 +117,8 @@ class Clustering:
     status: str
     sweeps: int = 0
     nodes: Sequence[Any] = ()
+    pairs_kept: int | None = None
+    pairs_known: int | None = None
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
@@ -135,8 +139,8 @@ class Method(Protocol):
     """A clustering method: its settings, frozen and checked when they are made.
 
     Settings are all that it holds; `cluster` depends on nothing but its arguments. A method that has a true
-    attribute ``takes_pairs`` is given what is known of pairs as `Sample.side`; for all others it is put into
-    the graph.
+    attribute ``takes_pairs`` is given known pairs as `Sample.pairs`; for all others they are put into the
+    graph.
     """
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:

@@ -110,10 +110,10 @@ class SoF:
         if self.pairs == "auto" and sample.given_graph is not None and _has_all_loops(sample.given_graph):
             whole = False  # what clusters have in common tells more than how far their mean points are apart
         pairs = all_pairs(sample.features, "relative", self.neighbors) if whole else sample.graph
-        graph = pairs if self.start == "random" else sample.informed().graph
+        graph = pairs if self.start == "random" else sample.with_pairs_as_weights().graph
         largest = 1.0 if whole else float(pairs.adjacency.data.max())
-        if sample.side is not None:
-            pairs, largest = _informed(pairs, largest, sample.side), 1.0
+        if sample.pairs is not None:
+            pairs, largest = _informed(pairs, largest, sample.pairs), 1.0
         shares = start_shares(graph, count, self.start, random)
         relative = self.chances == "relative"
         problem = _Problem.of(pairs, largest, relative, 1.0 if whole or not relative else 0.0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import MIN_SHARE
 from graphsoft.engine.sweeps import ENTRY_SHARE
 from graphsoft.graph.graph import Graph
@@ -103,15 +103,13 @@ def cluster_surviving(
     if not graph.adjacency.nnz:
         alone = frozen_rows(one_cluster_each(np.zeros(len(graph), dtype=np.int64), 1))
         return Clustering(alone, (), "no edges: all in one cluster", 0, graph.nodes)
-    work, site = graph, np.arange(len(graph)) if graph.duplicates is None else graph.duplicates
-    if graph.duplicates is not None:
-        work = contracted(graph, site, int(site.max()) + 1)
+    work, node = without_copies(graph)
     begun = min(max_clusters, len(work))
     start = Relation().cluster(Sample(work), begun, np.random.default_rng(0), progress).memberships
     whole = Graph(work.adjacency / work.degrees.sum(), range(len(work)))
     state = _State(whole, (1.0 - ENTRY_SHARE) * start.toarray() + ENTRY_SHARE / begun, penalty)
     trace, sweeps, converged = _survived(state, max_sweeps, tolerance, progress)
-    memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / begun))[site])
+    memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / begun))[node])
     survived = f"{memberships.shape[1]} of {begun} clusters survived"
     status = f"{survived}; {ended(len(trace) - 1, converged, 'still falling')}"
     return Clustering(memberships, tuple(trace), status, sweeps, graph.nodes)

@@ -10,22 +10,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
-from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import refit_rows
 from graphsoft.engine.sweeps import Fit, assess
 from graphsoft.errors import InputError, shown
+from graphsoft.fitting.climbing import cluster_graphs
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.adjacency import asymmetry
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import stacked
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
-from graphsoft.methods import Method
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import DIRECTIONS, Points, first_copies
 from graphsoft.neighbors.weights import weights_of_others
+from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference
 from graphsoft.result.reference_points import NewPoints, ReferencePoints
 
@@ -295,7 +295,7 @@ class Refined:
 
 def refined_levels(
     growth: Growth,
-    levels: Sequence[tuple[sp.csr_array, sp.csr_array | None, Method]],
+    levels: Sequence[Level],
     guesses: Sequence[sp.csr_array],
     settings: Settings,
     progress: Progress | None = None,
@@ -305,7 +305,7 @@ def refined_levels(
     Parameters
     ----------
     growth : Growth
-    levels : sequence of (memberships, parents, method)
+    levels : sequence of Level
         As they were, finest first.
     guesses : sequence of csr_array of shape (q, m)
         First guesses for the new points on each level.
@@ -318,31 +318,23 @@ def refined_levels(
     Refined
         Points that were not refined keep their bits on all levels.
     """
-    old = [level[0] for level in levels]
-    parents = [level[1] for level in levels if level[1] is not None]
-    likely = [by_likelihood(level[2]) for level in levels]
-    polish = settings.polish and all(likely)
+    old = [level.memberships for level in levels]
+    parents = [level.parents for level in levels if level.parents is not None]
+    likely = [by_likelihood(method) for method in settings.methods]
+    polished = settings.polish and all(likely)
     whole = [sp.vstack(pair, format="csr") for pair in zip(old, guesses, strict=True)]
     rows = np.arange(old[0].shape[0], len(growth.graph))
     if settings.must_link or settings.cannot_link or settings.known:
         growth = replace(growth, near=rows)
     if likely[0]:
-        whole[0], rows = refined(growth, whole[0], parents if polish else [], progress)
+        whole[0], rows = refined(growth, whole[0], parents if polished else [], progress)
         shares = whole[0][rows]
         for level, each in enumerate(parents, start=1):
             shares = rows_to_one((shares @ each).tocsr())
             whole[level] = with_rows(whole[level], rows, shares)
-    graphs: list[Graph] = []
-    below, step = growth.graph, whole[0]
-    for level, memberships in enumerate(whole):
-        if polish:
-            below, step = growth.graph, memberships
-        elif level:
-            step = parents[level - 1]
-        below = cluster_graph(step, below.degrees) if likely[level] else edge_graph(step, below)
-        graphs.append(below)
+    graphs = tuple(cluster_graphs(growth.graph, whole, parents, likely, polished))
     frozen = tuple(frozen_rows(each) for each in whole)
-    return Refined(frozen, tuple(graphs), tuple(assess(growth.graph, each) for each in frozen), rows)
+    return Refined(frozen, graphs, tuple(assess(growth.graph, each) for each in frozen), rows)
 
 
 def refined(
@@ -377,8 +369,8 @@ def refined(
     if sites is None or (memberships != alike[sites]).nnz:
         found = refit_rows(graph, memberships, near, upper, SWEEPS, progress)
         return with_rows(memberships, near, found), near
-    count, merged = len(heads), np.unique(sites[near])
-    found = refit_rows(contracted(graph, sites, count), alike, merged, upper, SWEEPS, progress)
+    merged = np.unique(sites[near])
+    found = refit_rows(without_copies(graph)[0], alike, merged, upper, SWEEPS, progress)
     rows = np.flatnonzero(np.isin(sites, merged))
     return with_rows(memberships, rows, with_rows(alike, merged, found)[sites[rows]]), rows
 

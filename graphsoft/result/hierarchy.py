@@ -1,4 +1,4 @@
-"""What a hierarchy is: its levels, their tree, and the report of how they were found."""
+"""The result of `graphsoft.hierarchy`: its levels, their tree, and what can be asked of them."""
 
 from __future__ import annotations
 
@@ -14,89 +14,24 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
-from graphsoft.fitting.report import LevelReport, Report
+from graphsoft.fitting.report import Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.export import tree_to_json
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
-from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
+from graphsoft.linalg.memberships import frozen, frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
-from graphsoft.result.description import Description, TornPoints, described, margins, torn_between
+from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.growth import grown, refined_levels
+from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
-from graphsoft.result.walks import EquivalentAdjacency
 from graphsoft.tree import Tree, build_tree
 
-__all__ = ["Hierarchy", "Level", "LevelReport", "Report", "Settings"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Level:
-    """One level of a hierarchy: n points in m clusters.
-
-    Attributes
-    ----------
-    memberships : csr_array of shape (n, m)
-        ``p(cluster | point)``; every row sums to one. On every level but the finest it is the product of the
-        memberships below and their `parents` (the chain rule).
-    parents : csr_array of shape (m, m_above) or None
-        ``p(parent | cluster)``; every row sums to one. None on the top level.
-    mass : ndarray of shape (m,)
-        Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
-    graph : csr_array of shape (m, m)
-        ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the
-        bipartite graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a
-        polished level and for the finest, and from the clusters below to these with ``polish=False``. By
-        any method but relation factorization it is ``S^T W S``, with W the graph that was clustered and S
-        its memberships: a walk of one step more, for hard clusters would never be left otherwise.
-    degrees : ndarray of shape (n,)
-        Weight of the graph at each point.
-    """
-
-    memberships: sp.csr_array
-    parents: sp.csr_array | None
-    mass: Array
-    graph: sp.csr_array
-    degrees: Array
-
-    @classmethod
-    def of(
-        cls, points: Graph, memberships: sp.csr_array, parents: sp.csr_array | None, clusters: Graph
-    ) -> Level:
-        """Put a level together, and make it read-only."""
-        memberships = frozen_rows(rows_to_one(memberships))
-        if parents is not None:
-            frozen_rows(parents)
-        mass = frozen(np.asarray(memberships.T @ points.degrees))
-        return cls(memberships, parents, mass, clusters.adjacency, points.degrees)
-
-    def __repr__(self) -> str:
-        points, clusters = self.memberships.shape
-        return f"Level({points} points in {clusters} clusters)"
-
-    @cached_property
-    def labels(self) -> Array:
-        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
-        return likeliest(self.memberships)
-
-    @cached_property
-    def entropy(self) -> Array:
-        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
-        return entropies(self.memberships)
-
-    @cached_property
-    def margin(self) -> Array:
-        """How far the likeliest cluster of every point is ahead of the next, float64 of shape (n,)."""
-        return margins(self.memberships)
-
-    @cached_property
-    def equivalent_adjacency(self) -> EquivalentAdjacency:
-        """How often a walk by way of this level's clusters goes from point to point, as an operator."""
-        return EquivalentAdjacency(self.memberships, self.degrees)
+__all__ = ["Hierarchy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,16 +317,16 @@ class Hierarchy(Sequence[Level]):
         growth = grown(self.graph, self.features, reference, values, nodes, progress)
         ready = time.perf_counter()
         guesses = [self._memberships_of_new(growth.step, at) for at in range(len(self))]
-        methods = zip(self, self.settings.methods, strict=True)
-        before = [(level.memberships, level.parents, method) for level, method in methods]
-        refined = refined_levels(growth, before, guesses, self.settings, progress)
-        degrees = growth.graph.degrees
-        levels = tuple(
-            Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees)
-            for level, shares, clusters in zip(self, refined.memberships, refined.graphs, strict=True)
-        )
+        refined = refined_levels(growth, self.levels, guesses, self.settings, progress)
         seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
-        report = self.report.after(growth.graph, refined.fits, len(refined.rows), seconds)
+        reports = [level.report.after(fit) for level, fit in zip(self, refined.fits, strict=True)]
+        report = self.report.after(growth.graph, reports, len(refined.rows), seconds)
+        degrees = growth.graph.degrees
+        parts = zip(self, refined.memberships, refined.graphs, reports, strict=True)
+        levels = tuple(
+            Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees, how)
+            for level, shares, clusters, how in parts
+        )
         return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
     def _memberships_of_new(self, step: sp.csr_array, level: int) -> sp.csr_array:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.clustering import find
 from graphsoft.errors import InputError
+from graphsoft.fitting.finding import find
 from graphsoft.graph.features import Features
 from graphsoft.input.constraints import side_information
 from graphsoft.methods import METHODS, Relation, Sample, takes_pairs
@@ -199,9 +199,13 @@ def test_known_pairs_change_the_graph():
     graph = graph_of(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
     side = side_information(range(3), must_link=[(1, 2)], cannot_link=[(0, 2)])
     sample = Sample(graph, None, side)
-    assert sample.informed().graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 2], [0, 2, 0]]
-    assert Sample(graph).informed().graph is graph
-    assert sample.take(np.array([1, 2])).side.toarray().tolist() == [[0, 1], [1, 0]]
+    assert sample.with_pairs_as_weights().graph.adjacency.toarray().tolist() == [
+        [0, 2, 0],
+        [2, 0, 2],
+        [0, 2, 0],
+    ]
+    assert Sample(graph).with_pairs_as_weights().graph is graph
+    assert sample.take(np.array([1, 2])).pairs.toarray().tolist() == [[0, 1], [1, 0]]
 
 
 def test_the_status_counts_the_pairs_that_were_kept():

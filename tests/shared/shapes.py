@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.clustering import find
+from graphsoft.fitting.finding import find
 from graphsoft.graph.joining import knn_graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.methods import Sample

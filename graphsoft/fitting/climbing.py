@@ -1,0 +1,290 @@
+"""From a sample to fitted levels: the loop over levels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array, Progress
+from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
+from graphsoft.engine.coarsening import grouped
+from graphsoft.engine.grouping import Limits, between, grouped_within, keeps_to
+from graphsoft.engine.ordering import in_clumps
+from graphsoft.engine.polishing import polish_level, refine_in_groups
+from graphsoft.engine.sweeps import Fit, assess, merged_clusters
+from graphsoft.fitting.finding import find
+from graphsoft.fitting.preparing import Work, prepare
+from graphsoft.fitting.settings import Settings
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
+from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
+from graphsoft.methods import Relation, Sample
+from graphsoft.methods.relation import by_likelihood
+
+__all__ = ["FittedLevel", "cluster_graphs", "fit"]
+
+# A walk that tells the parents of a cluster stays there with this probability. Over the benchmark sets the
+# memberships of the levels above come nearest to the classes from 0.5 to 0.67, and explain the graph better
+# the larger it is.
+STAY = 2 / 3
+# A parent with a smaller probability is dropped.
+MIN_PARENT = 0.01
+# Stands for the fit of a level until all levels are found.
+UNKNOWN = Fit(np.nan, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLevel:
+    """A level on its way to the result.
+
+    Attributes
+    ----------
+    memberships : csr_array of shape (n, m)
+        Of the points; while the levels are being found, of the nodes that are worked on.
+    graph : Graph
+        The graph of its clusters.
+    parents : csr_array of shape (m, m_above) or None
+    status : str
+    sweeps : int
+    trace : tuple of float
+        Log-likelihood for relation factorization, what is minimized for other methods.
+    seconds : float
+    likely : bool
+        Whether it was found by relation factorization.
+    fit : Fit
+        How well it explains the graph of the points; known when all levels are found.
+    """
+
+    memberships: sp.csr_array
+    graph: Graph
+    parents: sp.csr_array | None
+    status: str
+    sweeps: int
+    trace: tuple[float, ...]
+    seconds: float
+    likely: bool = True
+    fit: Fit = UNKNOWN
+
+
+def fit(
+    sample: Sample, settings: Settings, random: np.random.Generator, progress: Progress | None = None
+) -> list[FittedLevel]:
+    """Find all levels, finest first, in the way that their methods allow."""
+    methods = [each for each in settings.methods if by_likelihood(each)]
+    if len(methods) < len(settings.methods):
+        degrees = sample.with_pairs_as_weights().graph.degrees
+        levels = _climb_published(sample, degrees, settings, random, progress)
+        levels = _assessed(sample.graph, Work(sample), levels)
+        return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, polished=False)
+    work = prepare(sample, settings.levels[0], settings.methods[0])
+    if settings.polish:
+        levels = _climb_polished(work, methods, settings, random, progress)
+    else:
+        levels = _climb_published(work.sample, work.degrees, settings, random, progress)
+    levels = _assessed(sample.graph, work, levels)
+    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, settings.polish)
+
+
+def _climb_published(
+    sample: Sample,
+    degrees: Array,
+    settings: Settings,
+    random: np.random.Generator,
+    progress: Progress | None,
+) -> list[FittedLevel]:
+    """Cluster the points' graph, then the cluster graph, then its cluster graph, as published."""
+    levels: list[FittedLevel] = []
+    below, chained = sample, None
+    for size, method in zip(settings.levels, settings.methods, strict=True):
+        began = time.perf_counter()
+        found = find(below, size, method, random, progress)
+        if levels:
+            levels[-1] = replace(levels[-1], parents=found.memberships)
+        chained = found.memberships if chained is None else chained @ found.memberships
+        likely = by_likelihood(method)
+        if likely:
+            graph = cluster_graph(found.memberships, degrees)
+        else:
+            graph = edge_graph(found.memberships, below.with_pairs_as_weights().graph)
+        trace = tuple(-value for value in found.trace) if likely else found.trace
+        seconds = time.perf_counter() - began
+        levels.append(FittedLevel(chained, graph, None, found.status, found.sweeps, trace, seconds, likely))
+        below, degrees = Sample(graph, _mean_features(sample.given_features, chained)), graph.degrees
+    return levels
+
+
+def _climb_polished(
+    work: Work,
+    methods: Sequence[Relation],
+    settings: Settings,
+    random: np.random.Generator,
+    progress: Progress | None,
+) -> list[FittedLevel]:
+    """Group the clusters of each level, and refine on the points' graph before climbing further.
+
+    Known pairs are in the weights already, and decide here which clusters are not to be grouped.
+    """
+    graph, sizes = work.sample.graph, settings.levels
+    finest = _finest(graph, sizes, methods[0], random, progress)
+    memberships, groups, levels = finest.memberships, [], [finest]
+    upper: sp.csr_array | None = None
+    for size, method in zip(sizes[1:], methods[1:], strict=True):
+        began = time.perf_counter()
+        at = memberships if upper is None else merged_clusters(memberships, upper)
+        clusters = cluster_graph(at, work.degrees)
+        limits = _limits(settings, work.pairs, at)
+        groups.append(_group(clusters, size, limits, progress))
+        upper = groups[-1] if upper is None else upper @ groups[-1]
+        rounds = method.rounds if size == sizes[-1] else min(method.rounds, 1)
+        memberships, trace = polish_level(graph, memberships, upper, rounds, method.sweeps, progress)
+        done = rounds * (method.sweeps + 1)
+        status = f"grouped and polished by {done} sweeps"
+        seconds = time.perf_counter() - began
+        levels.append(FittedLevel(memberships, clusters, None, status, done, trace, seconds))
+    if groups and methods[0].rounds > 1:
+        levels[0] = _refined(finest, graph, memberships, groups[0], methods[0].sweeps, progress)
+        memberships = levels[0].memberships
+    return _with_parents(levels, memberships, groups, work.degrees)
+
+
+def _finest(
+    graph: Graph,
+    sizes: Sequence[int],
+    method: Relation,
+    random: np.random.Generator,
+    progress: Progress | None,
+) -> FittedLevel:
+    """Factorize the points' graph. Where other levels follow, one round is left for when they are found."""
+    began = time.perf_counter()
+    if sizes[1:] and method.rounds > 1:
+        method = replace(method, rounds=method.rounds - 1)
+    found = find(Sample(graph, ordered=True), sizes[0], method, random, progress)
+    trace = tuple(-value for value in found.trace)
+    seconds = time.perf_counter() - began
+    return FittedLevel(found.memberships, graph, None, found.status, found.sweeps, trace, seconds)
+
+
+def _limits(settings: Settings, pairs: sp.csr_array | None, memberships: sp.csr_array) -> Limits:
+    """Write down what the groups of clusters that points have these memberships of must keep to."""
+    clusters = memberships.shape[1]
+    if pairs is not None:
+        pairs = between(pairs, likeliest(memberships), clusters)
+    return Limits(settings.min_children or 0, settings.max_children or clusters, pairs)
+
+
+def _group(clusters: Graph, count: int, limits: Limits, progress: Progress | None) -> sp.csr_array:
+    """Group clusters by contraction, within limits: memberships with one entry a row."""
+    work = Work(Sample(clusters)).without_strays(count)
+    free = one_cluster_each(grouped(work.sample.graph, count, progress), count)
+    groups = work.restore(free)
+    return groups if keeps_to(groups, limits) else grouped_within(clusters, count, limits, progress)
+
+
+def _refined(
+    finest: FittedLevel, graph: Graph, memberships: sp.csr_array, groups: sp.csr_array, sweeps: int,
+    progress: Progress | None,
+) -> FittedLevel:  # fmt: skip
+    """Refine the finest level within the groups of the next, once the levels above are polished."""
+    began = time.perf_counter()
+    memberships, before = refine_in_groups(graph, memberships, groups, sweeps, progress)
+    return replace(
+        finest,
+        memberships=memberships,
+        status=f"{finest.status}, and by {sweeps + 1} more within the level above",
+        sweeps=finest.sweeps + sweeps + 1,
+        trace=(*finest.trace, before),
+        seconds=finest.seconds + time.perf_counter() - began,
+    )
+
+
+def _with_parents(
+    levels: Sequence[FittedLevel], memberships: sp.csr_array, groups: Sequence[sp.csr_array], degrees: Array
+) -> list[FittedLevel]:
+    """Let each level follow from the one below, by what its cluster graph says of parents."""
+    found: list[FittedLevel] = []
+    for level, group in zip(levels, [*groups, None], strict=True):
+        clusters = cluster_graph(memberships, degrees)
+        parents = None if group is None else _parents_by_walk(clusters, group)
+        found.append(replace(level, memberships=memberships, graph=clusters, parents=parents))
+        memberships = memberships if parents is None else memberships @ parents
+    return found
+
+
+def _parents_by_walk(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
+    """``p(parent | cluster)``: the group of a walk on the cluster graph after it stayed or took a step.
+
+    At least `STAY` of the probability is with the cluster's own group, so that this is its likeliest parent.
+    """
+    step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
+    lazy = ((1.0 - STAY) * step + STAY * group).tocsr()
+    lazy.data[lazy.data < MIN_PARENT] = 0.0
+    lazy.eliminate_zeros()
+    lazy.sort_indices()
+    return rows_to_one(lazy)
+
+
+def _assessed(graph: Graph, work: Work, levels: Sequence[FittedLevel]) -> list[FittedLevel]:
+    """Carry memberships back to the points, and compute how well they explain the graph as it was given."""
+    same = work.moved is not None and len(work.sample) == len(graph) and work.pairs is None
+    moved = work.moved if same and work.moved is not None else in_clumps(graph)
+    found = []
+    for level in levels:
+        memberships = work.restore(level.memberships)
+        ordered = level.memberships if same else memberships[moved.nodes]
+        found.append(replace(level, memberships=memberships, fit=assess(moved.graph, ordered)))
+    return found
+
+
+def _on_given_graph(graph: Graph, levels: Sequence[FittedLevel], polished: bool) -> list[FittedLevel]:
+    """Make the cluster graphs again from the graph as it was given, without known pairs."""
+    memberships = [level.memberships for level in levels]
+    parents = [level.parents for level in levels if level.parents is not None]
+    likely = [level.likely for level in levels]
+    graphs = cluster_graphs(graph, memberships, parents, likely, polished)
+    return [replace(level, graph=clusters) for level, clusters in zip(levels, graphs, strict=True)]
+
+
+def cluster_graphs(
+    points: Graph,
+    memberships: Sequence[sp.csr_array],
+    parents: Sequence[sp.csr_array],
+    likely: Sequence[bool],
+    polished: bool,
+) -> list[Graph]:
+    """Make the graph of the clusters of every level.
+
+    Parameters
+    ----------
+    points : Graph
+    memberships : sequence of csr_array of shape (n, m)
+        Of each level, finest first.
+    parents : sequence of csr_array of shape (m, m_above)
+        Of each level but the top.
+    likely : sequence of bool
+        Whether relation factorization found the level.
+    polished : bool
+        Whether levels were fitted to the graph of the points, not each to the cluster graph below.
+    """
+    graphs: list[Graph] = []
+    below, step = points, memberships[0]
+    for level, factorized in enumerate(likely):
+        if polished:
+            below, step = points, memberships[level]
+        elif level:
+            step = parents[level - 1]
+        below = cluster_graph(step, below.degrees) if factorized else edge_graph(step, below)
+        graphs.append(below)
+    return graphs
+
+
+def _mean_features(features: Features | None, memberships: sp.csr_array) -> Features | None:
+    """Compute the mean features of the clusters' points, each point weighing as much as it belongs."""
+    if features is None:
+        return None
+    shares = rows_to_one(memberships.T.tocsr())
+    return replace(features, values=shares @ features.values)

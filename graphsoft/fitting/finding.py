@@ -1,0 +1,44 @@
+"""One clustering by any method, which is spared the odd cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graphsoft.aliases import Progress
+from graphsoft.engine.coarsening import grouped
+from graphsoft.fitting.preparing import prepare
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods import Clustering, Method, Sample
+from graphsoft.methods.relation import by_likelihood
+
+__all__ = ["DEFAULT_SEED", "find"]
+
+# Used where the caller names no seed, so that the same call gives the same answer.
+DEFAULT_SEED = 0
+
+
+def find(
+    sample: Sample, count: int, method: Method, random: np.random.Generator, progress: Progress | None = None
+) -> Clustering:
+    """Cluster points: prepare them, let the method work, and carry what it found back to the points."""
+    work = prepare(sample, count, method)
+    if "graph" in method.reads(len(sample), sample.given_features is not None):
+        work = work.without_strays(count)
+    found = _without_work(work.sample, count, method) or method.cluster(work.sample, count, random, progress)
+    return replace(found, memberships=work.restore(found.memberships))
+
+
+def _without_work(sample: Sample, count: int, method: Method) -> Clustering | None:
+    """Answer where there is nothing to find; None where the method has to work."""
+    if by_likelihood(method):  # it can do with anything
+        return None
+    if count == 1:
+        return Clustering(one_cluster_each(np.zeros(len(sample), dtype=int), 1), (), "all in one cluster")
+    if len(sample) <= count:
+        return Clustering(one_cluster_each(np.arange(len(sample)), count), (), "one cluster for each point")
+    graph = sample.given_graph
+    if graph is not None and not graph.adjacency.nnz:
+        return Clustering(one_cluster_each(grouped(graph, count), count), (), "no edges: grouped by number")
+    return None

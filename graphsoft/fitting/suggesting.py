@@ -1,0 +1,223 @@
+"""How many clusters to look for: candidates with what speaks for each, and a ladder of levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graphsoft.aliases import Progress
+from graphsoft.engine.counting import LEFT_OUT, MAX_CLUSTERS, evidence_for_counts
+from graphsoft.fitting.settings import Settings, refuse_feature_methods
+from graphsoft.graph.graph import Graph
+from graphsoft.input.checks import integer
+from graphsoft.methods import Sample
+
+__all__ = ["Candidate", "Suggestion", "ladder", "suggest", "with_suggested_levels", "within_limits"]
+
+# In a graph without clusters falls get smaller about as 1 / k. They are weighed against that by this power of
+# k: 0 would take two clusters nearly everywhere, 1 would take a chance among many.
+POWER = 0.5
+# The factor between the levels of a ladder, about.
+STEP = 4.0
+# A level between two others is the best of those within this factor of where it would be.
+WINDOW = 1.4
+# A lower score is said to be unsure. Of 240 clouds without clusters, uniform or normal, of 100 to 4000 points
+# in 2 to 30 dimensions, nine of ten had at most 1.14, and the highest 1.9; along a line it is 1.4 to 3.7.
+SURE = 1.5
+# Candidates that are printed.
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A number of clusters, and what speaks for it.
+
+    Attributes
+    ----------
+    clusters : int
+    score : float
+        `fall` times the root of `clusters`; the largest is suggested, of those up to the number whose
+        `held_out` is largest.
+    fall : float
+        How much weaker the clusters are joined than the parts of the next cluster to be split, as a natural
+        logarithm, mean over rounds.
+    stability : float
+        How well the clusters of the rounds agree with those of the whole graph: adjusted Rand index, mean.
+    held_out : float
+        How much likelier the edges left out are under these clusters than by the degrees of their ends
+        alone: nats for each unit of weight, mean.
+    """
+
+    clusters: int
+    score: float
+    fall: float
+    stability: float
+    held_out: float
+
+
+@dataclass(frozen=True, repr=False)
+class Suggestion:
+    """What `suggest_levels` found; ``print`` shows it as a table.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        A ladder for :func:`graphsoft.hierarchy`, finest first; the last is the suggested number of clusters.
+    candidates : tuple of Candidate
+        Every number of clusters that was looked at, from 2 on.
+    reason : str
+        Why these levels, in words.
+    """
+
+    levels: tuple[int, ...]
+    candidates: tuple[Candidate, ...]
+    reason: str
+
+    @property
+    def clusters(self) -> int:
+        """The suggested number of clusters."""
+        return self.levels[-1]
+
+    def best(self, count: int = SHOWN) -> tuple[Candidate, ...]:
+        """List the `count` candidates with the largest scores, the best first.
+
+        Those with more clusters than make the edges left out likeliest come after all others.
+        """
+        count = integer("count", count, 1)
+        foretold = _foretold(self.candidates) if self.candidates else 0
+        order = sorted(
+            self.candidates, key=lambda each: (each.clusters > foretold, -each.score, each.clusters)
+        )
+        return tuple(order[:count])
+
+    def __repr__(self) -> str:
+        return f"Suggestion(levels={self.levels}, {len(self.candidates)} candidates; print it for a table)"
+
+    def __str__(self) -> str:
+        lines = [f"levels={list(self.levels)}: {self.reason}"]
+        if self.candidates:
+            lines.append("clusters  score   fall  stability  held out")
+        lines += [
+            f"{each.clusters:8}  {each.score:5.2f}  {each.fall:5.2f}  {each.stability:9.2f}  "
+            f"{each.held_out:8.3f}"
+            for each in self.best()
+        ]
+        return "\n".join(lines)
+
+
+def suggest(
+    graph: Graph,
+    random: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    children: tuple[int | None, int | None] = (None, None),
+) -> Suggestion:
+    """Suggest levels for a checked graph; see :func:`graphsoft.suggest_levels`.
+
+    `children` limits how many clusters there are, at least and at most, for each one of the level above.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> print(suggest(as_graph(nx.empty_graph(9))))
+    levels=[1]: no two points are joined
+    """
+    if not graph.adjacency.nnz:
+        return Suggestion((1,), (), "no two points are joined")
+    found = evidence_for_counts(graph, random, progress)
+    if not len(found.falls):
+        return Suggestion((1,), (), f"{found.distinct} distinct points are too few to tell clusters")
+    sizes = np.arange(2, len(found.falls) + 2)
+    columns = (sizes, found.falls * sizes**POWER, found.falls, found.stability, found.held_out)
+    candidates = tuple(Candidate(*row) for row in zip(*(each.tolist() for each in columns), strict=True))
+    return _explained(candidates, found.distinct, children)
+
+
+def with_suggested_levels(
+    sample: Sample, settings: Settings, random: np.random.Generator | None, progress: Progress | None
+) -> tuple[Settings, tuple[str, ...]]:
+    """Let the graph choose the levels: the settings with them, and why they are these."""
+    children = settings.min_children, settings.max_children
+    found = suggest(sample.graph, random, progress, children)
+    methods = settings.methods * len(found.levels)
+    if sample.given_features is None:
+        refuse_feature_methods(methods, [len(sample), *found.levels])
+    sizes = ", ".join(map(str, found.levels))
+    chosen = replace(settings, levels=found.levels, methods=methods)
+    return chosen, (f"levels chosen: {sizes} clusters; {found.reason}",)
+
+
+def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
+    """Choose levels from some hundred clusters down to `top`, by factors of about four.
+
+    A level between is the size of largest score near where it would be; the finest has no more than a fifth
+    of the points.
+
+    Examples
+    --------
+    >>> ladder(10, 2000, {}), ladder(2, 2000, {}), ladder(40, 2000, {}), ladder(3, 12, {})
+    ((100, 32, 10), (100, 27, 7, 2), (160, 40), (3,))
+    >>> ladder(2, 2000, {26: 0.1, 25: 0.3, 8: 0.2})
+    (100, 25, 8, 2)
+    """
+    finest = min(max(MAX_CLUSTERS, round(STEP * top)), points // 5)
+    steps = max(1, round(np.log(finest / top) / np.log(STEP))) if finest >= 2 * top else 0
+    levels = [finest] if steps else []
+    for step in range(1, steps):
+        wanted = finest * (top / finest) ** (step / steps)
+        near = range(int(np.ceil(wanted / WINDOW)), min(int(wanted * WINDOW), levels[-1] * 2 // 3) + 1)
+        best = max((k for k in near if k in scores), key=lambda k: (scores[k], -k), default=round(wanted))
+        levels.append(best)
+    return (*levels, top)
+
+
+def within_limits(
+    levels: tuple[int, ...], points: int, min_children: int | None, max_children: int | None
+) -> tuple[int, ...]:
+    """Move levels, from the top down, to have `least` to `most` clusters under each of the next.
+
+    A level that would have more than a fifth of the points is left out, and where steps become smaller there
+    are more of them.
+
+    Examples
+    --------
+    >>> within_limits((100, 39, 9), 1797, None, 2), within_limits((100, 39, 9), 1797, 5, None)
+    ((72, 36, 18, 9), (225, 45, 9))
+    """
+    if min_children is None and max_children is None:
+        return levels
+    finest, kept = max(levels[0], points // 5), [levels[-1]]
+    steps = list(levels[-2::-1])
+    while steps or (max_children is not None and kept[-1] * max_children <= levels[0]):
+        wanted = steps.pop(0) if steps else kept[-1] * (max_children or 1)
+        size = max(wanted, (min_children or 1) * kept[-1])
+        size = min(size, (max_children or size) * kept[-1])
+        if not kept[-1] < size <= finest:
+            break
+        kept.append(size)
+    return tuple(kept[::-1])
+
+
+def _foretold(candidates: tuple[Candidate, ...]) -> int:
+    """Return the number of clusters that make the edges left out likeliest: no more are suggested."""
+    return max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
+
+
+def _explained(
+    candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+) -> Suggestion:
+    """Choose the top and the ladder, and say why."""
+    best = max(candidates[: _foretold(candidates) - 1], key=lambda each: (each.score, -each.clusters))
+    if best.score <= 0.0:
+        return Suggestion((1,), candidates, "no number of clusters stands out, all parts are joined alike")
+    levels = ladder(best.clusters, points, {each.clusters: each.score for each in candidates})
+    levels = within_limits(levels, points, *children)
+    reason = (
+        f"{best.clusters} clusters are joined {np.exp(best.fall):.1f} times more weakly than the parts of "
+        f"the next to split, and come out again with an adjusted Rand index of {best.stability:.2f} when "
+        f"{LEFT_OUT:.0%} of the edges are left out"
+    )
+    if best.score < SURE:
+        reason += f"; a score of {best.score:.2f} is also reached where there are no clusters"
+    return Suggestion(levels, candidates, reason)
