@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine.sweeps import UNEXPLAINED
 from graphsoft.errors import InputError
-from graphsoft.levels import MIN_PARENT, STAY, _lazy_parents
+from graphsoft.fitting.climbing import MIN_PARENT, STAY, _parents_by_walk
 from graphsoft.methods import Relation
 from graphsoft.tree import Tree
 from naive import engine as naive
@@ -399,7 +399,7 @@ def test_parents_are_where_a_lazy_walk_leads(data, W):
     group = data.draw(st.lists(st.integers(0, m - 1), min_size=len(W), max_size=len(W)))
     group = naive.indicator(np.array(group), m)
     graph = graph_of(W)
-    found = _lazy_parents(graph, sp.csr_array(group)).toarray()
+    found = _parents_by_walk(graph, sp.csr_array(group)).toarray()
     expected = naive.lazy_parents(graph.adjacency.toarray(), group, STAY, MIN_PARENT)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
