@@ -11,7 +11,7 @@ from graphsoft.errors import shown, warn
 from graphsoft.graph.features import Features, checked_table
 from graphsoft.graph.graph import Graph, graph_of_weights
 from graphsoft.input.checks import callback, choice, generator, integer
-from graphsoft.input.mapped import taken
+from graphsoft.input.mapped import take_rows
 from graphsoft.neighbors.external import check_finder, found_within
 from graphsoft.neighbors.nearest import METRICS, nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
@@ -126,7 +126,7 @@ def joined_to_nearest(
         indices, distances = nearest_neighbors(distinct, found, rng=random, progress=progress)
         distance = f"{metric} distance"
     else:
-        rows = values if len(heads) == count else taken(values, heads)
+        rows = values if len(heads) == count else take_rows(values, heads)
         indices, distances = found_within(features.neighbors, rows, found)
         distance = f"distances by {type(features.neighbors).__name__}"
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)

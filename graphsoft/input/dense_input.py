@@ -15,7 +15,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.input.mapped import in_file, room
+from graphsoft.input.mapped import allocate, is_mapped
 from graphsoft.parallel import row_blocks
 
 __all__ = [
@@ -87,9 +87,9 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
 def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
     """Convert a table, if need be, to rows that lie one after the other."""
     fitting = array.dtype == kind and array.flags.c_contiguous and array.flags.aligned
-    if fitting or not in_file(array):
+    if fitting or not is_mapped(array):
         return np.require(array, dtype=kind, requirements=["C", "A"])
-    result = room(array, array.shape, kind)
+    result = allocate(array, array.shape, kind)
     for start, stop in row_blocks(array):
         result[start:stop] = array[start:stop]
     return result

@@ -18,17 +18,17 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.parallel import row_blocks
 
-__all__ = ["in_file", "room", "stacked", "taken"]
+__all__ = ["allocate", "is_mapped", "stack_rows", "take_rows"]
 
 SMALL = 1 << 24  # bytes that are always put into memory
 
 
-def in_file(array: Any) -> bool:
+def is_mapped(array: Any) -> bool:
     """Tell whether an array's numbers are those of a file, as a ``numpy.memmap``'s and its views' are.
 
     Examples
     --------
-    >>> in_file(np.zeros(3))
+    >>> is_mapped(np.zeros(3))
     False
     """
     while isinstance(array, (np.ndarray, memoryview)):
@@ -36,16 +36,16 @@ def in_file(array: Any) -> bool:
     return isinstance(array, mmap.mmap)
 
 
-def room(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+def allocate(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     """Make an array for numbers that are derived from those of `like`; what stands in it is left open.
 
     Examples
     --------
-    >>> room(np.zeros((2, 3)), (3, 2), np.float32).shape
+    >>> allocate(np.zeros((2, 3)), (3, 2), np.float32).shape
     (3, 2)
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    if size <= SMALL or not in_file(like):
+    if size <= SMALL or not is_mapped(like):
         return np.empty(shape, dtype=dtype)
     with tempfile.TemporaryFile(prefix="graphsoft-") as file:
         file.truncate(size)
@@ -54,31 +54,31 @@ def room(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
         return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
 
 
-def taken(values: Any, rows: Array) -> Any:
+def take_rows(values: Any, rows: Array) -> Any:
     """Copy some rows of features, dense or sparse.
 
     Examples
     --------
-    >>> taken(np.array([[1.0], [2.0], [3.0]]), np.array([2, 0])).tolist()
+    >>> take_rows(np.array([[1.0], [2.0], [3.0]]), np.array([2, 0])).tolist()
     [[3.0], [1.0]]
     """
     if not isinstance(values, np.ndarray):
         return values[rows]
-    result = room(values, (len(rows), values.shape[1]), values.dtype)
+    result = allocate(values, (len(rows), values.shape[1]), values.dtype)
     for start, stop in row_blocks(result):
         result[start:stop] = values[rows[start:stop]]
     return result
 
 
-def stacked(values: Array, more: Array) -> Array:
+def stack_rows(values: Array, more: Array) -> Array:
     """Copy rows, and others below them.
 
     Examples
     --------
-    >>> stacked(np.array([[1.0]]), np.array([[2.0]])).tolist()
+    >>> stack_rows(np.array([[1.0]]), np.array([[2.0]])).tolist()
     [[1.0], [2.0]]
     """
     shape = (len(values) + len(more), values.shape[1])
-    result = room(values, shape, np.result_type(values, more))
+    result = allocate(values, shape, np.result_type(values, more))
     result[: len(values)], result[len(values) :] = values, more
     return result

@@ -1,12 +1,12 @@
 """Loops of the approximate neighbor search: random trees, pairs in their leaves, neighbors of neighbors.
 
-Every point has a list of the nearest points found so far: their numbers, -1 where there are none, and their
-squared distances in float32, rising, infinite where there are none.
+Every point has a list of the nearest points found so far. `ids` holds their numbers, -1 in free places, and
+`gaps` their squared distances in float32, in rising order, infinite in free places.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,16 +14,46 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
 from graphsoft.kernels.hashing import mixed
 
-__all__ = ["fill_reverse", "halve_parts", "join_leaves", "list_known", "look_around", "sketch"]
+__all__ = [
+    "Round",
+    "Tree",
+    "fill_reverse",
+    "halve_parts",
+    "join_leaves",
+    "list_met",
+    "meet_neighbors_of_neighbors",
+    "sketch",
+]
 
-LANES = 32  # points of a leaf that are looked at together
-SLOTS = 1024  # of the table of points that a row has met: eight kilobytes stay in the first-level cache
-SHIFT = 54  # 64 less the bits of SLOTS - 1
+LANES = 32  # points of a leaf that are compared at once
+SLOTS = 1024  # in the table of points that a row has met: eight kilobytes fit into the first-level cache
+SHIFT = 54  # 64 minus the bits of SLOTS - 1
+
+
+class Tree(NamedTuple):
+    """Leaf i of a tree holds ``order[leaves[i]:leaves[i + 1]]``, and point j is ``order[places[j]]``."""
+
+    order: Array
+    places: Array
+    leaves: Array
+
+
+class Round(NamedTuple):
+    """The lists of all points before a round.
+
+    `fresh` marks what is new in `ids` since the round before. `reverse` (n, r) lists for each point some of
+    those that have it in their lists, -1 in free places, and `reverse_fresh` says whether it is new there.
+    """
+
+    ids: Array
+    fresh: Array
+    reverse: Array
+    reverse_fresh: Array
 
 
 @kernel
 def sketch(data: Array, places: Array, signs: Array, start: int, stop: int, out: Array) -> None:
-    """Add up the features of the rows ``start:stop``, each with its sign, in their places of `out` (n, s)."""
+    """Add every feature of the rows ``start:stop``, with its sign, to its place in `out` (n, s)."""
     for row in range(start, stop):
         for k in range(data.shape[1]):
             out[row, places[k]] += signs[k] * data[row, k]
@@ -33,7 +63,7 @@ def sketch(data: Array, places: Array, signs: Array, start: int, stop: int, out:
 def _halve(keys: Array, order: Array, start: int, stop: int, middle: int) -> None:
     """Reorder ``order[start:stop]`` so that no key before `middle` is above one from there on.
 
-    ``keys[0]`` belongs to ``order[start]``; keys are moved with what they belong to.
+    ``keys[0]`` belongs to ``order[start]``; keys move together with what they belong to.
     """
     low, high = start, stop - 1
     while low < high:
@@ -61,8 +91,8 @@ def _halve(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
 def halve_parts(data: Array, order: Array, start: int, stop: int, leaf: int, seed: Any) -> None:
     """Halve ``order[start:stop]`` again and again, until no part is larger than `leaf`.
 
-    A part is cut at the median along the line through two of its points, which depend on the seed and on
-    where the part lies: it does not matter how many calls grow a tree.
+    A part is cut at the median along the line through two of its points. Which two depends only on the seed
+    and on where the part lies, so a tree is the same however many calls grow it.
     """
     depth = data.shape[1]
     keys = np.empty(stop - start, dtype=np.float32)
@@ -96,11 +126,11 @@ def halve_parts(data: Array, order: Array, start: int, stop: int, leaf: int, see
 
 @kernel
 def _accept(ids: Array, gaps: Array, other: int, gap: Any) -> int:
-    """Put a point nearer than the last one into a list, unless it is there; tell whether it was put."""
-    there = 0
+    """Put a point nearer than the last one into a list, unless it is in there; return how many were put."""
+    held = 0
     for rank in range(ids.shape[0]):
-        there += ids[rank] == other
-    if there > 0:
+        held += ids[rank] == other
+    if held > 0:
         return 0
     place = ids.shape[0] - 1
     while place > 0 and gaps[place - 1] > gap:
@@ -114,7 +144,7 @@ def _accept(ids: Array, gaps: Array, other: int, gap: Any) -> int:
 def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
     """Multiply four rows from `i` on with four from `j` on, into `out` (4, blocks, LANES).
 
-    Sixteen sums stay in registers, for eight numbers read.
+    Sixteen sums stay in registers, and only eight numbers are read for a step of all of them.
     """
     a0, a1, a2, a3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
     b0, b1, b2, b3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
@@ -140,19 +170,19 @@ def _offer_pairs(
     products: Array, own: int, members: Array, halves: Array, bounds: Array, ids: Array,
     gaps: Array,
 ) -> int:  # fmt: skip
-    """Offer a point of a leaf and those after it to each other.
+    """Offer a point of a leaf and those after it to each other; return how many lists took the other point.
 
-    `products` (blocks, LANES) are those of the point with all `members`, `halves` are half of the squared
-    lengths, and `bounds` half of the last squared distance in each list.
+    `products` (blocks, LANES) are the inner products of the point with all `members`, `halves` half their
+    squared lengths, and `bounds` half the last squared distance in the list of each.
     """
     row, found = members[own], 0
     mine, near, last = ids[row], gaps[row], ids.shape[1] - 1
     half, bound = halves[own // LANES, own % LANES], bounds[own // LANES, own % LANES]
-    products[own // LANES, : own % LANES + 1] = -np.inf  # infinitely far: those before, and itself
+    products[own // LANES, : own % LANES + 1] = -np.inf  # so the point itself and those before are far away
     for block in range(own // LANES, products.shape[0]):
         product, other_half, other_bound = products[block], halves[block], bounds[block]
         hits = np.int32(0)
-        for lane in range(product.shape[0]):  # not LANES: a loop of known length would not become wide
+        for lane in range(product.shape[0]):  # with LANES, a constant, it would not be vectorized
             apart = half + other_half[lane] - product[lane]
             hits += np.int32((apart < bound) | (apart < other_bound[lane]))
         if hits == 0:
@@ -171,10 +201,10 @@ def _offer_pairs(
 
 
 @kernel
-def list_known(members: Array, first: int, places: Array, ids: Array, known: Array, counts: Array) -> None:
-    """List for each point of a leaf those after it that it has in its list, or that have it.
+def list_met(members: Array, first: int, places: Array, ids: Array, met: Array, counts: Array) -> None:
+    """List for each point of a leaf the later ones there that it has in its list, or that have it in theirs.
 
-    `first` is the place of the first member. What does not fit into `known` is left out.
+    `first` is the place of the first member. What does not fit into `met` is left out.
     """
     counts[:] = 0
     for i in range(len(members)):
@@ -183,34 +213,33 @@ def list_known(members: Array, first: int, places: Array, ids: Array, known: Arr
             j = places[other] - first if other >= 0 else -1
             if 0 <= j < len(members):
                 low, high = min(i, j), max(i, j)
-                if counts[low] < known.shape[1]:
-                    known[low, counts[low]] = high
+                if counts[low] < met.shape[1]:
+                    met[low, counts[low]] = high
                     counts[low] += 1
 
 
 @kernel
-def join_leaves(
-    data: Array, order: Array, places: Array, leaves: Array, start: int, stop: int, ids: Array, gaps: Array
-) -> int:
-    """Let the points of each of the leaves ``start:stop`` find each other.
+def join_leaves(data: Array, tree: Tree, start: int, stop: int, ids: Array, gaps: Array) -> int:
+    """Let the points of each of the leaves ``start:stop`` find each other; return how many were found.
 
-    Leaf i holds ``order[leaves[i]:leaves[i + 1]]``, and `places` tells where a point is in `order`. Two
-    points of which one has the other in its list have met before, and are passed over: from the second tree
-    on these are nearly all that are near each other. Numbers are taken relative to a point of the leaf, so
-    that little is lost to rounding. Returns how many neighbors were found.
+    Two points of which one has the other in its list have met before and are skipped. From the second tree on
+    these are nearly all points that are near each other. Features are taken relative to a point of the leaf,
+    so that little is lost to rounding.
     """
-    depth, last, found, most = data.shape[1], ids.shape[1] - 1, 0, 0
+    order, places, leaves = tree
+    depth, last, found, max_size = data.shape[1], ids.shape[1] - 1, 0, 0
     for leaf in range(start, stop):
-        most = max(most, leaves[leaf + 1] - leaves[leaf])
-    blocks = (most + LANES - 1) // LANES
+        max_size = max(max_size, leaves[leaf + 1] - leaves[leaf])
+    blocks = (max_size + LANES - 1) // LANES
     rows = np.zeros((blocks * LANES, depth), dtype=np.float32)
     halves = np.empty((blocks, LANES), dtype=np.float32)
     bounds = np.empty((blocks, LANES), dtype=np.float32)
     products = np.zeros((4, blocks, LANES), dtype=np.float32)
-    known, counts = np.empty((most, 2 * ids.shape[1]), dtype=np.int32), np.empty(most, dtype=np.int64)
+    met = np.empty((max_size, 2 * ids.shape[1]), dtype=np.int32)
+    counts = np.empty(max_size, dtype=np.int64)
     for leaf in range(start, stop):
         members = order[leaves[leaf] : leaves[leaf + 1]]
-        list_known(members, leaves[leaf], places, ids, known, counts)
+        list_met(members, leaves[leaf], places, ids, met, counts)
         halves[:] = np.inf  # past the last member nothing is near
         bounds[:] = -np.inf
         for i in range(len(members)):
@@ -227,7 +256,7 @@ def join_leaves(
                 _multiply(rows, i, j, products)
             for own in range(i, min(i + 4, len(members))):
                 for place in range(counts[own]):
-                    other = known[own, place]
+                    other = met[own, place]
                     products[own - i, other // LANES, other % LANES] = -np.inf
                 found += _offer_pairs(products[own - i], own, members, halves, bounds, ids, gaps)
     return found
@@ -235,10 +264,10 @@ def join_leaves(
 
 @kernel
 def fill_reverse(ids: Array, fresh: Array, start: int, stop: int, out: Array, fresh_out: Array) -> None:
-    """List for each of the points ``start:stop`` some of those that it is a neighbor of, high ranks first.
+    """List for each of the points ``start:stop`` some of those that have it in their lists, best ranks first.
 
-    `ids` and `fresh` are turned, (listed, n), for they are read rank by rank; `out` (n, r) is passed in
-    full of -1.
+    `ids` and `fresh` are transposed, (listed, n), because they are read rank by rank. `out` (n, r) is full of
+    -1 when passed in.
     """
     filled = np.zeros(stop - start, dtype=np.int32)
     for rank in range(ids.shape[0]):
@@ -253,7 +282,7 @@ def fill_reverse(ids: Array, fresh: Array, start: int, stop: int, out: Array, fr
 
 @kernel
 def _met(table: Array, stamp: int, point: int) -> bool:
-    """Tell whether a row has met a point, and remember it; where the table is crowded it forgets."""
+    """Tell whether a row has met a point, and remember the point if there is a free slot for it."""
     mark = (np.int64(stamp) << 32) | np.int64(point)
     slot = np.int64((np.uint64(point) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(SHIFT))
     for _ in range(4):
@@ -269,7 +298,7 @@ def _met(table: Array, stamp: int, point: int) -> bool:
 
 @kernel
 def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
-    """Compute the squared distances of a row to four others: so many can be fetched at once."""
+    """Compute the squared distances of a row to four others, which are fetched from memory at once."""
     mine = data[row]
     b0, b1, b2, b3 = data[others[0]], data[others[1]], data[others[2]], data[others[3]]
     s0 = s1 = s2 = s3 = np.float32(0.0)
@@ -281,10 +310,10 @@ def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
 
 
 @kernel
-def _gather(row: int, old: tuple[Array, Array, Array, Array], table: Array, out: Array) -> int:
-    """Write the neighbors of the neighbors of a row into `out`, each once; tell how many.
+def _gather(row: int, old: Round, table: Array, out: Array) -> int:
+    """Write the neighbors of the neighbors of a row into `out`, each once, and return how many there are.
 
-    A pair is passed over where neither of the two steps to it is fresh.
+    A point is skipped where neither of the two steps to it is fresh.
     """
     ids, fresh, reverse, reverse_fresh = old
     count, listed = 0, ids.shape[1]
@@ -307,32 +336,25 @@ def _gather(row: int, old: tuple[Array, Array, Array, Array], table: Array, out:
 
 @kernel
 def _mark_fresh(ids: Array, old: Array, fresh: Array) -> None:
-    """Mark those of a list that it did not hold before."""
+    """Mark the points of a list that it did not hold before."""
     for rank in range(ids.shape[0]):
-        there = 0
+        held = 0
         for other in range(old.shape[0]):
-            there += old[other] == ids[rank]
-        fresh[rank] = there == 0
+            held += old[other] == ids[rank]
+        fresh[rank] = held == 0
 
 
 @kernel
-def look_around(
-    data: Array,
-    start: int,
-    stop: int,
-    old: tuple[Array, Array, Array, Array],
-    ids: Array,
-    gaps: Array,
-    fresh: Array,
+def meet_neighbors_of_neighbors(
+    data: Array, start: int, stop: int, old: Round, ids: Array, gaps: Array, fresh: Array
 ) -> int:
-    """Let the points ``start:stop`` meet the neighbors of their neighbors.
+    """Let the points ``start:stop`` meet the neighbors of their neighbors; return how many were found.
 
-    `old` are the lists before the round, as (ids, fresh, reverse, reverse_fresh); `ids` and `gaps`
-    hold the same at first and only the rows of these points change. Returns how many neighbors were found.
+    `ids` holds the same as `old` at first, and only the rows of these points change.
     """
     table = np.full(SLOTS, -1, dtype=np.int64)
-    # after the last candidate three more are read and not used
-    candidates = np.zeros((ids.shape[1] + old[2].shape[1]) * ids.shape[1] + 3, dtype=np.int32)
+    # up to three places after the last candidate are read too, and not used
+    candidates = np.zeros((ids.shape[1] + old.reverse.shape[1]) * ids.shape[1] + 3, dtype=np.int32)
     apart = np.empty(4, dtype=np.float32)
     last, found = ids.shape[1] - 1, 0
     for row in range(start, stop):
@@ -343,5 +365,5 @@ def look_around(
             for place in range(min(4, count - first)):
                 if apart[place] < near[last]:
                     found += _accept(mine, near, candidates[first + place], apart[place])
-        _mark_fresh(mine, old[0][row], fresh[row])
+        _mark_fresh(mine, old.ids[row], fresh[row])
     return found

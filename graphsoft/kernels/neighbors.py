@@ -1,235 +1,34 @@
-"""Loops of the neighbor search: exact distances, the best columns of a row, shared neighbors.
-
-A point is a row of `values` times its entry of `factors`, one over its length for directions, so that no
-scaled copy of the data is made.
-"""
+"""Exact searches for nearest neighbors, and the neighbors that two lists share."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
+from graphsoft.kernels.distances import DensePoints, squared_distance
+from graphsoft.kernels.lists import Lists, insert, keep_lower_of_row
 
-__all__ = [
-    "candidate_distances",
-    "candidate_distances_sparse",
-    "hash_rows",
-    "hash_rows_sparse",
-    "keep_lower",
-    "keep_once",
-    "nearest_by_products",
-    "nearest_of_all",
-    "nearest_sparse",
-    "round_rows",
-    "score_four",
-    "shared_neighbors",
-    "walk_to_nearest",
-]
-
-LANES = 32  # columns that are compared with one bound at once
-
-
-@kernel
-def _mix(state: Any, word: Any) -> Any:
-    """One round of a multiplicative 64-bit hash."""
-    state = (state ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    return state ^ (state >> np.uint64(29))
-
-
-@kernel
-def hash_rows(words: Array, out: Array) -> None:
-    """Hash every row of `words`, uint64 of shape (n, d), into `out`, uint64 of shape (n,)."""
-    for row in range(words.shape[0]):
-        state = np.uint64(0x243F6A8885A308D3)
-        for column in range(words.shape[1]):
-            state = _mix(state, words[row, column])
-        out[row] = state
-
-
-@kernel
-def hash_rows_sparse(indptr: Array, indices: Array, words: Array, out: Array) -> None:
-    """Hash the columns and value bits of every CSR row into `out`, uint64 of shape (n,)."""
-    for row in range(out.shape[0]):
-        state = np.uint64(0x243F6A8885A308D3)
-        for place in range(indptr[row], indptr[row + 1]):
-            state = _mix(_mix(state, np.uint64(indices[place])), words[place])
-        out[row] = state
-
-
-@kernel
-def round_rows(values: Array, factors: Array, middle: Array, start: int, out: Array) -> None:
-    """Write multiplied rows, from `start` on, into `out` (b, d), float32, moved so that `middle` is at 0."""
-    for place in range(out.shape[0]):
-        factor = factors[start + place]
-        for column in range(out.shape[1]):
-            out[place, column] = values[start + place, column] * factor - middle[column]
-
-
-@kernel
-def _distance(values: Array, factor: float, row: int, others: Array, far: float, other: int) -> float:
-    """Compute the squared distance of a row of one set of points and a row of another."""
-    total = 0.0
-    for column in range(values.shape[1]):
-        gap = values[row, column] * factor - others[other, column] * far
-        total += gap * gap
-    return total
-
-
-@kernel
-def _distance_sparse(
-    points: tuple[Array, Array, Array], factor: float, row: int,
-    others: tuple[Array, Array, Array], far: float, other: int,
-) -> float:  # fmt: skip
-    """Compute the squared distance of two sorted CSR rows, each matrix as (indptr, indices, values)."""
-    left, left_end = points[0][row], points[0][row + 1]
-    right, right_end = others[0][other], others[0][other + 1]
-    total = 0.0
-    while left < left_end or right < right_end:
-        if right == right_end or (left < left_end and points[1][left] < others[1][right]):
-            gap = points[2][left] * factor
-            left += 1
-        elif left == left_end or others[1][right] < points[1][left]:
-            gap = others[2][right] * far
-            right += 1
-        else:
-            gap = points[2][left] * factor - others[2][right] * far
-            left += 1
-            right += 1
-        total += gap * gap
-    return total
-
-
-@kernel
-def _insert(scores: Array, columns: Array, score: Any, column: int) -> None:
-    """Put a column into a list sorted by (score, order of arrival), dropping the last one."""
-    place = scores.shape[0] - 1
-    while place > 0 and scores[place - 1] > score:
-        scores[place] = scores[place - 1]
-        columns[place] = columns[place - 1]
-        place -= 1
-    scores[place] = score
-    columns[place] = column
-
-
-@kernel
-def candidate_distances(
-    values: Array, factors: Array, others: Array, far: Array, own: bool, rows: Array, candidates: Array,
-    out: Array,
-) -> None:  # fmt: skip
-    """Compute squared distances of `rows` to their candidates (b, c) among `others`; infinite for -1.
-
-    `far` holds the factors of `others`. Where these are the rows' `own` set, a row is infinitely far from
-    itself, and the lower row comes first: symmetric in every bit.
-    """
-    for place in range(candidates.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            if other < 0 or (own and other == row):
-                out[place, rank] = np.inf
-            elif own and other < row:
-                out[place, rank] = _distance(others, far[other], other, values, factors[row], row)
-            else:
-                out[place, rank] = _distance(values, factors[row], row, others, far[other], other)
-
-
-@kernel
-def candidate_distances_sparse(
-    points: tuple[Array, Array, Array],
-    factors: Array,
-    others: tuple[Array, Array, Array],
-    far: Array,
-    own: bool,
-    rows: Array,
-    candidates: Array,
-    out: Array,
-) -> None:
-    """Compute what `candidate_distances` does, for CSR data."""
-    for place in range(candidates.shape[0]):
-        row = rows[place]
-        for rank in range(candidates.shape[1]):
-            other = candidates[place, rank]
-            if other < 0 or (own and other == row):
-                out[place, rank] = np.inf
-            elif own and other < row:
-                out[place, rank] = _distance_sparse(others, far[other], other, points, factors[row], row)
-            else:
-                out[place, rank] = _distance_sparse(points, factors[row], row, others, far[other], other)
+__all__ = ["nearest_by_products", "nearest_of_all", "nearest_sparse", "score_four", "shared_neighbors"]
 
 
 @kernel
 def nearest_of_all(
-    values: Array, factors: Array, others: Array, far: Array, own: bool, rows: Array, best: Array,
-    columns: Array,
-) -> None:  # fmt: skip
-    """Find the nearest of `others` for each of `rows`; ties go to the lower column, none to its `own`."""
-    last = best.shape[1] - 1
+    queries: DensePoints, points: DensePoints, same_set: bool, rows: Array, lists: Lists
+) -> None:
+    """Find the nearest of all points for the queries `rows`, which fill empty lists; ties by column.
+
+    Where the queries are the points themselves, `same_set`, no point finds itself.
+    """
+    last = lists.scores.shape[1] - 1
     for place in range(rows.shape[0]):
         row = rows[place]
-        for other in range(others.shape[0]):
-            if not own or other != row:
-                distance = _distance(values, factors[row], row, others, far[other], other)
-                if distance < best[place, last]:
-                    _insert(best[place], columns[place], distance, other)
-
-
-@kernel
-def _keep_lower(scores: Array, first_column: int, own: int, best: Array, columns: Array) -> None:
-    """Merge the `scores` of consecutive columns into the sorted list (`best`, `columns`) of row `own`.
-
-    LANES columns are looked at together: nearly all of them hold nothing below the last of the list.
-    """
-    width, last = scores.shape[0], best.shape[0] - 1
-    bound, start = best[last], 0
-    while start < width:
-        some, lower = scores[start : start + LANES], np.int32(0)
-        for lane in range(some.shape[0]):  # not LANES: a loop of known length would not become wide
-            lower += np.int32(some[lane] < bound)
-        if lower > 0:
-            for lane in range(some.shape[0]):
-                column = first_column + start + lane
-                if some[lane] < bound and column != own:
-                    _insert(best, columns, some[lane], column)
-                    bound = best[last]
-        start += LANES
-
-
-@kernel
-def keep_lower(scores: Array, first: int, rows: Array, best: Array, columns: Array) -> None:
-    """Merge the lowest `scores` (b, n) of each of `rows`, but its own, into `best` and `columns` (b, c).
-
-    The columns of `scores` have the numbers from `first` on; rows that are none of the points are -1.
-    """
-    for place in range(rows.shape[0]):
-        _keep_lower(scores[place], first, rows[place], best[place], columns[place])
-
-
-@kernel
-def keep_once(measures: Array, candidates: Array, best: Array, columns: Array) -> None:
-    """Keep the lowest `measures` (b, c) of each row by (measure, candidate) in `best` and `columns` (b, k).
-
-    A candidate counts once however often it comes, and not at all where it is infinitely far. `best` is
-    passed in full of infinity.
-    """
-    last = best.shape[1] - 1
-    for row in range(measures.shape[0]):
-        scores, found = best[row], columns[row]
-        for rank in range(measures.shape[1]):
-            score, column = measures[row, rank], candidates[row, rank]
-            place = last + 1
-            while place > 0 and (
-                scores[place - 1] > score or (scores[place - 1] == score and found[place - 1] > column)
-            ):
-                place -= 1
-            known = place > 0 and scores[place - 1] == score and found[place - 1] == column
-            if place > last or known or score == np.inf:
-                continue
-            for later in range(last, place, -1):
-                scores[later], found[later] = scores[later - 1], found[later - 1]
-            scores[place], found[place] = score, column
+        scores, columns = lists.scores[place], lists.columns[place]
+        for other in range(points.values.shape[0]):
+            if not same_set or other != row:
+                distance = squared_distance(queries, row, points, other)
+                if distance < scores[last]:
+                    insert(scores, columns, distance, other)
 
 
 @kernel
@@ -269,12 +68,10 @@ def score_four(left: Array, row: int, tile: Array, halves: Array, scores: Array)
 
 
 @kernel
-def nearest_by_products(
-    left: Array, rows: Array, tiles: Array, halves: Array, best: Array, columns: Array
-) -> None:
+def nearest_by_products(left: Array, rows: Array, tiles: Array, halves: Array, lists: Lists) -> None:
     """Find the columns with the lowest ``halves[j] - <left[i], column j>``.
 
-    That is half the squared distance, but for a constant of the row.
+    That is half the squared distance, up to a constant of the row.
 
     Parameters
     ----------
@@ -285,8 +82,8 @@ def nearest_by_products(
         All points, w to a tile, one point a column.
     halves : float32 ndarray of shape (t, w)
         Half the squared lengths of all points; infinite past the last one.
-    best, columns : ndarrays of shape (b, c)
-        The result, best first; to be passed in full of infinity.
+    lists : Lists of shape (b, c)
+        The result; empty when passed in.
     """
     width = tiles.shape[2]
     scores = np.empty((4, width), dtype=np.float32)
@@ -295,55 +92,49 @@ def nearest_by_products(
         for row in range(0, left.shape[0], 4):
             score_four(left, row, tile, halves[number], scores)
             for lane in range(4):
-                own = rows[row + lane]
-                _keep_lower(scores[lane], number * width, own, best[row + lane], columns[row + lane])
+                place = row + lane
+                keep_lower_of_row(
+                    scores[lane], number * width, rows[place], lists.scores[place], lists.columns[place]
+                )
 
 
 @kernel
 def nearest_sparse(
-    points: tuple[Array, Array, Array],
-    words: tuple[Array, Array, Array],
-    halves: Array,
-    start: int,
-    own: bool,
-    need_overlap: bool,
-    best: Array,
-    columns: Array,
+    queries: Rows, words: Rows, halves: Array, start: int, same_set: bool, need_overlap: bool, lists: Lists
 ) -> None:
-    """Find the rows with the lowest ``halves[j] - <i, j>`` for the CSR rows ``start, start + 1, ...``.
+    """Find the points with the lowest ``halves[j] - <i, j>`` for the queries ``start, start + 1, ...``.
 
-    `points` are the scaled rows that ask and `words` the scaled rows of all by column, each as (indptr,
-    indices, values). Where they are the same rows, `own`, none finds itself. With `need_overlap` only rows
-    with a positive inner product count. One row costs one pass over the lists of its words.
+    `queries` are multiplied by their factors, and so are the points, whose entries are stored by column in
+    `words`. Where the queries are the points themselves, `same_set`, none finds itself. With `need_overlap`
+    only points with a positive inner product count. A query costs one pass over the columns of its words.
     """
-    indptr, indices, values = points
-    word_indptr, word_indices, word_values = words
-    size = halves.shape[0]
-    count = best.shape[1]
-    products = np.zeros(size)
-    for place in range(best.shape[0]):
+    ptr, columns, values = queries
+    word_ptr, word_rows, word_values = words
+    count, last = halves.shape[0], lists.scores.shape[1] - 1
+    products = np.zeros(count)
+    for place in range(lists.scores.shape[0]):
         row = start + place
-        for entry in range(indptr[row], indptr[row + 1]):
+        for entry in range(ptr[row], ptr[row + 1]):
             value = values[entry]
-            word = indices[entry]
-            for posting in range(word_indptr[word], word_indptr[word + 1]):
-                products[word_indices[posting]] += value * word_values[posting]
-        worst = best[place, count - 1]
-        for other in range(size):
+            word = columns[entry]
+            for posting in range(word_ptr[word], word_ptr[word + 1]):
+                products[word_rows[posting]] += value * word_values[posting]
+        worst = lists.scores[place, last]
+        for other in range(count):
             product = products[other]
             products[other] = 0.0
             score = halves[other] - product
-            if score < worst and (not own or other != row) and (product > 0.0 or not need_overlap):
-                _insert(best[place], columns[place], score, other)
-                worst = best[place, count - 1]
+            if score < worst and (not same_set or other != row) and (product > 0.0 or not need_overlap):
+                insert(lists.scores[place], lists.columns[place], score, other)
+                worst = lists.scores[place, last]
 
 
 @kernel
 def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> None:
-    """Compute the Jaccard index of the lists of each row and its neighbors, every point counted in its own.
+    """Compute the Jaccard index of the list of each row and the list of each of its neighbors.
 
-    `neighbors` (n, k) holds the lists, each rising, with -1 (no neighbor) first; `out` (n, k) stays
-    untouched there.
+    Every point counts as a member of its own list. `neighbors` (n, k) holds the lists, each in rising order,
+    with -1 (no neighbor) first; there `out` (n, k) is not written to.
     """
     width = neighbors.shape[1]
     for row in range(start, stop):
@@ -371,86 +162,3 @@ def shared_neighbors(neighbors: Array, start: int, stop: int, out: Array) -> Non
                     right += 1
             common += int(holds_one) + int(holds_two)
             out[row, rank] = common / (size_one + size_two - common)
-
-
-@kernel
-def _offer(scores: Array, columns: Array, left: Array, score: float, column: int) -> None:
-    """Put a column that has not been left into a list sorted by score, dropping the last one."""
-    place = scores.shape[0] - 1
-    while place > 0 and scores[place - 1] > score:
-        scores[place] = scores[place - 1]
-        columns[place] = columns[place - 1]
-        left[place] = left[place - 1]
-        place -= 1
-    scores[place] = score
-    columns[place] = column
-    left[place] = 0
-
-
-@kernel
-def walk_to_nearest(
-    is_sparse: bool,
-    dense: tuple[Array, Array],
-    sparse: tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]],
-    factors: Array,
-    far: Array,
-    edges: tuple[Array, Array],
-    entries: Array,
-    start: int,
-    best: Array,
-    columns: Array,
-) -> None:
-    """Look for the nearest of other points by walks along their graph, from the nearest of some entries.
-
-    Parameters
-    ----------
-    is_sparse : bool
-        Whether the points are in `sparse` or in `dense`; what is not used has no rows.
-    dense : two ndarrays of shapes (q, d) and (n, d)
-        The points that ask, and the others.
-    sparse : two CSR matrices, each as (indptr, indices, values)
-    factors, far : ndarrays of shapes (q,) and (n,)
-    edges : (indptr, indices)
-        The graph of the others.
-    entries : ndarray of shape (b, e)
-        Where the walks of each row begin; -1 is none.
-    start : int
-        The row that the first of `entries` belongs to.
-    best, columns : ndarrays of shape (b, c)
-        The result, best first; to be passed in full of infinity and of -1. The walk goes on from the nearest
-        point not yet left until all c points that are known as nearest have been left.
-    """
-    indptr, indices = edges
-    seen = np.full(far.shape[0], -1, dtype=np.int32)
-    width = best.shape[1]
-    left = np.zeros(width, dtype=np.int64)  # 1 for those that the walk has gone on from, by place
-    for place in range(best.shape[0]):
-        row = start + place
-        factor = factors[row]
-        scores, found = best[place], columns[place]
-        left[:] = 0
-        turn = 0
-        while True:
-            if turn < entries.shape[1]:
-                node, first, stop = -1, turn, turn + 1
-                turn += 1
-            else:
-                current = 0
-                while current < width and (left[current] == 1 or found[current] < 0):
-                    current += 1
-                if current == width:
-                    break
-                left[current] = 1
-                node = found[current]
-                first, stop = indptr[node], indptr[node + 1]
-            for edge in range(first, stop):
-                other = entries[place, edge] if node < 0 else indices[edge]
-                if other < 0 or seen[other] == place:
-                    continue
-                seen[other] = place
-                if is_sparse:
-                    distance = _distance_sparse(sparse[0], factor, row, sparse[1], far[other], other)
-                else:
-                    distance = _distance(dense[0], factor, row, dense[1], far[other], other)
-                if distance < scores[width - 1]:
-                    _offer(scores, found, left, distance, other)

@@ -1,44 +1,54 @@
-"""The exact ways to the nearest of some points: by a tree, products, lists of words, or pair by pair.
+"""Exact searches for nearest neighbors: by a k-d tree, by products, by words, or pair by pair.
 
-Every way takes the points, and those that ask for the nearest of them. Points may ask for the nearest others
-among themselves: then `asking` is `points`, the same object, and no row finds itself.
+Every search takes the points and the queries, whose nearest points it finds. Where points look for neighbors
+among themselves, the queries are the same object as the points, and no row finds itself.
 
-A way only proposes candidates. Their distances are then computed anew in float64 by one compiled loop and
-sorted by (distance, index), so that neither float32 nor the number of threads shows in the result.
+A search only proposes candidates. One compiled loop computes their distances again, in float64, and they are
+sorted by (distance, index). So neither float32 nor the number of threads shows in the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.input.mapped import room
+from graphsoft.input.mapped import allocate
 from graphsoft.kernels import neighbors as kernels
 from graphsoft.kernels import rows_of
+from graphsoft.kernels.distances import (
+    DensePoints,
+    SparsePoints,
+    candidate_distances,
+    candidate_distances_sparse,
+    round_rows,
+)
+from graphsoft.kernels.lists import empty_lists, keep_lower, keep_once
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, blocks, map_blocks, row_blocks
 
 __all__ = [
     "METRICS",
-    "Found",
+    "NeighborBlocks",
+    "as_float32",
+    "best_candidates",
     "by_pairs",
     "by_products",
     "by_tree",
     "by_words",
+    "candidate_scores",
     "center",
-    "look_at_all",
-    "measure",
-    "ranked",
-    "single",
+    "compiled_points",
+    "scan_all",
     "word_work",
 ]
 
-# rows, their neighbors (-1: none), what they are ranked by
-Found = Iterator[tuple[slice | Array, Array, Array]]
+# Some rows, their neighbors (-1: none), and the scores that these are sorted by.
+NeighborBlocks = Iterator[tuple[slice | Array, Array, Array]]
 
-# name here -> name in scipy.spatial.distance
+# the name here: the name in scipy.spatial.distance
 METRICS = {
     "euclidean": "euclidean",
     "cosine": "cosine",
@@ -50,133 +60,132 @@ METRICS = {
     "hamming": "hamming",
 }
 
-BLOCK_WORK = 4.0e9  # multiplications in a block of products, some 50 ms; the other ways take a share
-KD_LEAF = 32  # points in a leaf of a k-d tree; SciPy's 16 ask for longer ways through the tree
-TILE = 128  # points in a tile: with up to a thousand features it stays in the second-level cache
+BLOCK_WORK = 4.0e9  # multiplications in a block of products: some 50 ms; other searches take a part of it
+KD_LEAF = 32  # points in a leaf of a k-d tree: with SciPy's 16 the ways through the tree are longer
+TILE = 128  # points in a tile: with up to a thousand features it fits into the second-level cache
 
 
-def measure(points: Points, asking: Points, rows: Array, candidates: Array) -> Array:
-    """Compute what the candidates of `rows` of `asking` are ranked by; infinite for -1 and for themselves.
-
-    That is squared distances of multiplied rows, or distances.
-    """
-    own = asking is points
-    result = np.full(candidates.shape, np.inf)
+def compiled_points(points: Points) -> Any:
+    """Take points apart for the compiled loops, as `DensePoints` or `SparsePoints`."""
     if points.sparse:
-        kernels.candidate_distances_sparse(
-            rows_of(asking.values), asking.factors, rows_of(points.values), points.factors,
-            own, rows, candidates, result,
-        )  # fmt: skip
-    elif points.squared:
-        kernels.candidate_distances(
-            asking.values, asking.factors, points.values, points.factors, own, rows, candidates, result
-        )
-    else:
-        from scipy.spatial.distance import cdist
+        return SparsePoints(rows_of(points.values), points.factors)
+    return DensePoints(points.values, points.factors)
 
-        metric = METRICS[points.metric]
-        for place, row in enumerate(rows):
-            near = candidates[place]
-            result[place] = cdist(asking.values[row : row + 1], points.values[near], metric)[0]
-            result[place, (near < 0) | (own & (near == row))] = np.inf
+
+def candidate_scores(points: Points, queries: Points, rows: Array, candidates: Array) -> Array:
+    """Compute the scores by which the candidates of the queries `rows` are sorted.
+
+    These are squared distances of multiplied rows where `Points.squared`, else distances. The score of -1 is
+    infinite, and so is that of a point among its own candidates.
+    """
+    same_set = queries is points
+    result = np.full(candidates.shape, np.inf)
+    if points.sparse or points.squared:
+        loop = candidate_distances_sparse if points.sparse else candidate_distances
+        loop(compiled_points(queries), compiled_points(points), same_set, rows, candidates, result)
+        return result
+    from scipy.spatial.distance import cdist
+
+    metric = METRICS[points.metric]
+    for place, row in enumerate(rows):
+        near = candidates[place]
+        result[place] = cdist(queries.values[row : row + 1], points.values[near], metric)[0]
+        result[place, (near < 0) | (same_set & (near == row))] = np.inf
     return result
 
 
-def ranked(
-    points: Points, asking: Points, rows: Array, candidates: Array, n_neighbors: int
+def best_candidates(
+    points: Points, queries: Points, rows: Array, candidates: Array, n_neighbors: int
 ) -> tuple[Array, Array]:
-    """Pick the best candidates by (distance, index), each once; the row itself and -1 never count."""
-    near = np.full((len(rows), n_neighbors), -1, dtype=np.int64)
-    best = np.full((len(rows), n_neighbors), np.inf)
-    kernels.keep_once(measure(points, asking, rows, candidates), candidates, best, near)
-    return near, best
+    """Keep the best candidates by (score, index), each once, without the row itself and -1."""
+    lists = empty_lists(len(rows), n_neighbors)
+    keep_once(candidate_scores(points, queries, rows, candidates), candidates, lists)
+    return lists.columns, lists.scores
 
 
-def by_tree(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Ask a k-d tree, for more until the last candidate lies beyond the last neighbor: no tie is missed.
+def by_tree(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks:
+    """Search a k-d tree, for ever more candidates until the last is farther away than the last neighbor.
 
-    Points among themselves are numbered by a first tree and ask in its order: what one needs of the second,
-    the one before has brought near the processor.
+    So no tie is missed. Points among themselves are numbered by a first tree and searched for in its order:
+    successive queries then need the same parts of the second tree, which are still in the cache.
     """
     from scipy.spatial import cKDTree
 
-    own, norm, count = asking is points, NORMS[points.metric], len(points)
+    same_set, norm, count = queries is points, NORMS[points.metric], len(points)
     scaled = points.values * points.factors[:, None]
     order = cKDTree(scaled, leafsize=KD_LEAF, balanced_tree=False).indices
     tree = cKDTree(scaled[order], leafsize=KD_LEAF, balanced_tree=False)
-    order = np.append(order, -1)  # what the tree calls the one past the last is nobody
+    order = np.append(order, -1)  # where the tree finds too few, it gives the number of points
 
     def block(start: int, stop: int) -> tuple[slice | Array, Array, Array]:
-        rows = order[start:stop] if own else np.arange(start, stop)
-        places = asking.values[rows] * asking.factors[rows, None]
+        rows = order[start:stop] if same_set else np.arange(start, stop)
+        places = queries.values[rows] * queries.factors[rows, None]
         near = np.empty((stop - start, n_neighbors), dtype=np.int64)
-        measures = np.empty((stop - start, n_neighbors))
-        asked, open_rows = n_neighbors + 3, np.arange(stop - start)
+        scores = np.empty((stop - start, n_neighbors))
+        wanted, open_rows = n_neighbors + 3, np.arange(stop - start)
         while len(open_rows):
-            asked = min(asked, count)
-            reach, candidates = tree.query(places[open_rows], k=np.arange(1, asked + 1), p=norm)
-            found = ranked(points, asking, rows[open_rows], order[candidates], n_neighbors)
-            near[open_rows], measures[open_rows] = found
-            last = measures[open_rows, -1]
+            wanted = min(wanted, count)
+            reach, candidates = tree.query(places[open_rows], k=np.arange(1, wanted + 1), p=norm)
+            found = best_candidates(points, queries, rows[open_rows], order[candidates], n_neighbors)
+            near[open_rows], scores[open_rows] = found
+            last = scores[open_rows, -1]
             last = np.sqrt(last) if points.squared else last
-            open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (asked < count)]
-            asked *= 2
-        return rows, near, measures
+            open_rows = open_rows[(reach[:, -1] <= last * (1 + 1e-12)) & (wanted < count)]
+            wanted *= 2
+        return rows, near, scores
 
-    yield from map_blocks(block, len(asking), 1024)
+    yield from map_blocks(block, len(queries), 1024)
 
 
-def by_products(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Let all float32 inner products propose candidates; where rounding could hide one, look at all points.
+def by_products(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks:
+    """Propose candidates by all inner products in float32; where rounding could hide one, scan all points.
 
     A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
     nearer than the last neighbor is longer than R = (length of the row) + (distance of the last neighbor).
     """
     middle = center(points)
-    own, (count, depth) = asking is points, points.values.shape
+    same_set, (count, depth) = queries is points, points.values.shape
     tiles, halves = _tiles(points, middle)
-    others = count - own
+    others = count - same_set
     listed = min(others, 2 * n_neighbors + 4)
     slack = (depth + 8) * 2.0**-24
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
-        rounded = _rounded(asking, start, stop, middle)
+        rounded = _rounded(queries, start, stop, middle)
         padded = np.minimum(np.arange(-(-len(rows) // 4) * 4), len(rows) - 1)
-        best = np.full((len(padded), listed), np.inf, dtype=np.float32)
-        columns = np.full((len(padded), listed), -1, dtype=np.int64)
-        numbers = rows[padded] if own else np.full(len(padded), -1)
-        kernels.nearest_by_products(rounded[padded], numbers, tiles, halves, best, columns)
-        near, measures = ranked(points, asking, rows, columns[: len(rows)], n_neighbors)
+        lists = empty_lists(len(padded), listed, np.float32)
+        numbers = rows[padded] if same_set else np.full(len(padded), -1)
+        kernels.nearest_by_products(rounded[padded], numbers, tiles, halves, lists)
+        near, scores = best_candidates(points, queries, rows, lists.columns[: len(rows)], n_neighbors)
         if listed < others:
             squares = np.square(rounded, dtype=np.float64).sum(axis=1)
-            last = measures[:, -1]
+            last = scores[:, -1]
             reach = np.square(np.sqrt(squares) + np.sqrt(last))
-            doubtful = 2.0 * best[: len(rows), -1] + squares <= last + 2.0 * slack * reach
+            doubtful = 2.0 * lists.scores[: len(rows), -1] + squares <= last + 2.0 * slack * reach
             places = np.flatnonzero(doubtful | ~np.isfinite(last))
-            if len(places):  # else nothing is compiled for it
-                near[places], measures[places] = look_at_all(points, asking, rows[places], n_neighbors)
-        return slice(start, stop), near, measures
+            if len(places):  # with none, the loop would be compiled for nothing
+                near[places], scores[places] = scan_all(points, queries, rows[places], n_neighbors)
+        return slice(start, stop), near, scores
 
-    # few rows are four blocks at least, for the threads
-    max_rows = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)), -(-len(asking) // 16))
-    yield from map_blocks(block, len(asking), 4 * _block_size(4.0 * count * (depth + 64), max_rows))
+    # even few rows make at least four blocks, for the threads
+    max_rows = min(256, max(1, ELEMENTS_PER_BLOCK // (4 * depth)), -(-len(queries) // 16))
+    yield from map_blocks(block, len(queries), 4 * _block_size(4.0 * count * (depth + 64), max_rows))
 
 
-def look_at_all(points: Points, asking: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
-    """Look at all points; what is found is measured again, for two loops may round differently."""
-    own = asking is points
-    listed = min(len(points) - own, n_neighbors + 4)
-    best = np.full((len(rows), listed), np.inf)
-    columns = np.full((len(rows), listed), -1, dtype=np.int64)
-    kernels.nearest_of_all(
-        asking.values, asking.factors, points.values, points.factors, own, rows, best, columns
-    )
-    return ranked(points, asking, rows, columns, n_neighbors)
+def scan_all(points: Points, queries: Points, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
+    """Compare the queries `rows` with all points.
+
+    The scores of the best are computed again, because two compiled loops may round differently.
+    """
+    same_set = queries is points
+    lists = empty_lists(len(rows), min(len(points) - same_set, n_neighbors + 4))
+    kernels.nearest_of_all(compiled_points(queries), compiled_points(points), same_set, rows, lists)
+    return best_candidates(points, queries, rows, lists.columns, n_neighbors)
 
 
 def center(points: Points) -> Array:
-    """Find where a usual multiplied row lies, or 0 where rows must not be moved."""
+    """Find the median of multiplied rows, about; 0 under metrics where rows must not be moved."""
     values = points.values
     if points.metric not in NORMS:
         return np.zeros(values.shape[1])
@@ -186,9 +195,9 @@ def center(points: Points) -> Array:
     return result
 
 
-def single(points: Points, middle: Array) -> Array:
-    """Round multiplied rows to float32, moved so that `middle` lies at 0."""
-    result = room(points.values, points.values.shape, np.float32)
+def as_float32(points: Points, middle: Array) -> Array:
+    """Round multiplied rows to float32, moved so that `middle` is at 0."""
+    result = allocate(points.values, points.values.shape, np.float32)
 
     def part(start: int, stop: int) -> None:
         result[start:stop] = _rounded(points, start, stop, middle)
@@ -200,21 +209,24 @@ def single(points: Points, middle: Array) -> Array:
 
 def _rounded(points: Points, start: int, stop: int, middle: Array) -> Array:
     result = np.empty((stop - start, len(middle)), dtype=np.float32)
-    with np.errstate(over="ignore"):  # points that ask may lie beyond float32, and find all infinitely far
-        kernels.round_rows(points.values, points.factors, middle, start, result)
+    with np.errstate(over="ignore"):  # queries may be beyond float32; all points are infinitely far from them
+        round_rows(points.values, points.factors, middle, start, result)
     return result
 
 
 def _rows_at_once(values: Array) -> int:
-    """Count the rows that a thread rounds in one go, some megabytes of float32."""
+    """Count the rows that a thread rounds at once: some megabytes of float32."""
     return max(1, ELEMENTS_PER_BLOCK // (2 * int(values.shape[1])))
 
 
 def _tiles(points: Points, middle: Array) -> tuple[Array, Array]:
-    """Cut the points into tiles of columns; also half their squared lengths, infinite past the last point."""
+    """Cut the points into tiles, one point a column, and compute half their squared lengths.
+
+    Past the last point these are infinite.
+    """
     count, depth = points.values.shape
     number = -(-count // TILE)
-    tiles = room(points.values, (number, depth, TILE), np.float32)
+    tiles = allocate(points.values, (number, depth, TILE), np.float32)
     halves = np.full((number, TILE), np.inf, dtype=np.float32)
 
     def fill(first: int, end: int) -> None:
@@ -228,47 +240,46 @@ def _tiles(points: Points, middle: Array) -> tuple[Array, Array]:
     return tiles, halves
 
 
-def by_words(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Meet all sparse rows through the lists of rows that hold each column."""
-    own, scaled = asking is points, points.multiplied()
+def by_words(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks:
+    """Compare sparse rows through an index of words: for each column the points that have an entry there."""
+    same_set, scaled = queries is points, points.multiplied()
     words = scaled.tocsc()
     halves = np.asarray(scaled.power(2).sum(axis=1)).ravel() / 2
-    asked = scaled if own else asking.multiplied()
-    listed = min(len(points) - own, 2 * n_neighbors + 4)
+    rows = rows_of(scaled if same_set else queries.multiplied())
+    listed = min(len(points) - same_set, 2 * n_neighbors + 4)
+    need_overlap = points.metric in DIRECTIONS
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
-        best = np.full((stop - start, listed), np.inf)
-        columns = np.full((stop - start, listed), -1, dtype=np.int64)
-        directions = points.metric in DIRECTIONS
-        kernels.nearest_sparse(rows_of(asked), rows_of(words), halves, start, own, directions, best, columns)
-        return slice(start, stop), *ranked(points, asking, np.arange(start, stop), columns, n_neighbors)
+        lists = empty_lists(stop - start, listed)
+        kernels.nearest_sparse(rows, rows_of(words), halves, start, same_set, need_overlap, lists)
+        numbers = np.arange(start, stop)
+        return slice(start, stop), *best_candidates(points, queries, numbers, lists.columns, n_neighbors)
 
-    yield from map_blocks(block, len(asking), _block_size(100 * word_work(points) / len(points), 256))
+    yield from map_blocks(block, len(queries), _block_size(100 * word_work(points) / len(points), 256))
 
 
 def word_work(points: Points) -> float:
-    """Count the pairs of entries in one column, and n²."""
+    """Count the pairs of entries in one column, plus n²."""
     per_word = np.bincount(points.values.indices, minlength=1).astype(np.float64)
     return float(np.square(per_word).sum()) + len(points) ** 2
 
 
-def by_pairs(points: Points, asking: Points, n_neighbors: int) -> Found:
-    """Compute all distances, of a block of rows to a block of points at once."""
+def by_pairs(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks:
+    """Compute all distances, from a block of queries to a block of points at a time."""
     from scipy.spatial.distance import cdist
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
-        best = np.full((stop - start, n_neighbors), np.inf)
-        columns = np.full((stop - start, n_neighbors), -1, dtype=np.int64)
-        numbers = np.arange(start, stop) if asking is points else np.full(stop - start, -1)
+        lists = empty_lists(stop - start, n_neighbors)
+        numbers = np.arange(start, stop) if queries is points else np.full(stop - start, -1)
         for first, end in row_blocks(points.values):  # cdist makes a copy of them in float64
-            apart = cdist(asking.values[start:stop], points.values[first:end], METRICS[points.metric])
-            kernels.keep_lower(apart, first, numbers, best, columns)
-        return slice(start, stop), columns, best
+            distances = cdist(queries.values[start:stop], points.values[first:end], METRICS[points.metric])
+            keep_lower(distances, first, numbers, lists)
+        return slice(start, stop), lists.columns, lists.scores
 
     size = _block_size(40.0 * len(points) * (points.values.shape[1] + 16), 256)
-    yield from map_blocks(block, len(asking), size)
+    yield from map_blocks(block, len(queries), size)
 
 
 def _block_size(work: float, max_rows: int) -> int:
-    """Count the rows of a block, if one costs as much as `work` multiplications of a product."""
+    """Count the rows of a block, where one costs as much as `work` multiplications of a product."""
     return int(np.clip(BLOCK_WORK // work, 1, max_rows))

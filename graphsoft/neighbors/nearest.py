@@ -1,58 +1,23 @@
 """The nearest neighbors of points: of all among themselves, and of new points among old ones.
 
-The search is exact where that is quick, by the ways of :mod:`graphsoft.neighbors.exact`. Beyond, the
-trees of :mod:`graphsoft.neighbors.descent` propose the neighbors of points among themselves, and pynndescent
-does so where rows are sparse or the metric is another. A new point walks along the graph of the old ones,
-from the nearest of some entries on to ever nearer points.
+Points among themselves are searched exactly, by :mod:`graphsoft.neighbors.exact`, up to these borders:
 
-Seconds for 10 neighbors on two cores that others used too, the processor's seconds in brackets, and the part
-of the true ones that was found (float32, 30 clusters with 10 inner dimensions;
-``examples/benchmarks/neighbors.py --sizes 10000,100000 --kinds clouds``):
+- a k-d tree for at most `TREE_FEATURES` features; where random trees are the alternative, up to `TREE_WORK`,
+  because a k-d tree looks at some eight times as many points of noise for each further dimension;
+- products of all pairs up to `PRODUCT_WORK`, under euclidean, cosine and correlation;
+- all pairs one by one up to `PAIR_WORK`, under other metrics;
+- an index of words up to `WORD_WORK`, for sparse rows.
 
-======= === ======== ============= ===== ============= =====
- points   d way      search        found pynndescent   found
-======= === ======== ============= ===== ============= =====
- 10,000   2 tree     0.029 (0.05)  1.000 0.067 (0.13)  1.000
- 10,000  16 products 0.133 (0.26)  1.000 0.088 (0.18)  0.999
- 10,000  64 products 0.227 (0.44)  1.000 0.109 (0.22)  0.998
- 10,000 784 trees    0.389 (0.68)  0.999 0.291 (0.58)  0.997
-100,000   2 tree     0.202 (0.35)  1.000 0.825 (1.62)  1.000
-100,000  16 trees    1.114 (2.02)  0.999 1.211 (2.36)  0.995
-100,000  64 trees    2.098 (3.76)  0.994 1.420 (2.80)  0.991
-100,000 784 trees    4.612 (8.85)  0.996 4.772 (9.26)  0.987
-======= === ======== ============= ===== ============= =====
+Beyond them the random trees of :mod:`graphsoft.neighbors.descent` propose candidates, or pynndescent where
+rows are sparse or the metric is another. The borders lie about where both ways take as long on clustered
+points, and where an exact search without a good alternative takes some seconds. Random trees find too little
+among points of many dimensions without structure, which a few probes notice. Then products compare all pairs
+after all, up to `RETURN_WORK`.
 
-The machine was at half its speed then, and not evenly: in one process and by turns, the best of four at
-100,000 in 64 dimensions were 1.41 s and 1.51 s. In runs of their own a million such points in 2 dimensions
-took 2.8 s and pynndescent 11.7 s (both find all), in 16 dimensions 15.2 s and 17.3 s (0.995 and 0.986
-found), in 64 dimensions 21.6 s and 20.4 s (0.991 and 0.980 found). A million in 784 were not timed.
-
-pynndescent was asked for 11 with its own defaults, and compiled before; that takes 19 s and more in every new
-process. One k-d tree suffers where all dimensions count: of 100,000 points of normal noise it takes a third
-of the time of random trees in 2 dimensions, as long in 6, twice as long in 7, four times in 8. About where
-`TREE_WORK` is, clouds take as long and noise twice as long.
-
-Without structure in many dimensions random trees find too little (0.7 of 30,000 points of noise in 64), which
-a few probes notice: products then look at all pairs, up to `RETURN_WORK`. Of sparse texts with 100 words,
-20,000 take 2.9 s exactly and 17 s by pynndescent, 50,000 take 18 s and 46 s. Other metrics: 10,000 points in
-64 dimensions take 1.7 s, pair by pair.
-
-New points look at all old ones where that takes about a millisecond for each at most, and with other metrics
-pair by pair, however many there are. There 10,000 new points among 70,000 of 784 dimensions take 4.3 s on two
-cores, one of them 0.01 s. What walks find of the 10 nearest, and the processor's seconds for 1000 new points:
-
-========================================== ====== =======
- points                                     found seconds
-========================================== ====== =======
-7,439 USPS digits, 256 dimensions           0.999    0.05
-8,794 pendigits, 16 dimensions              1.000    0.02
-3,349 single cells, 50 dimensions           0.999    0.04
-3,176 texts, cosine                         0.973     1.1
-300,000 in 50 clouds, 64 dimensions         0.999    0.14
-300,000 normal noise, 16 dimensions         0.982    0.11
-========================================== ====== =======
-
-Of the clouds' new points 0.15 in a hundred found none of their neighbors, having met a wrong cloud.
+A new point is compared with all old ones where that takes at most about a millisecond, and always under other
+metrics. Else it walks along the graph of the old points, from the nearest of some entries on to ever nearer
+points. On real sets such walks found at least 97 % of the true neighbors. About one new point in a thousand
+found none of them, because it had walked into a wrong cluster.
 """
 
 from __future__ import annotations
@@ -67,51 +32,53 @@ import numpy as np
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import generator
-from graphsoft.kernels import neighbors as kernels
-from graphsoft.kernels import rows_of
+from graphsoft.kernels import Rows
+from graphsoft.kernels.distances import DensePoints, SparsePoints
+from graphsoft.kernels.lists import empty_lists
+from graphsoft.kernels.walking import EitherPoints, walk_to_nearest
 from graphsoft.neighbors.descent import descend
 from graphsoft.neighbors.exact import (
     METRICS,
-    Found,
+    NeighborBlocks,
+    as_float32,
+    best_candidates,
     by_pairs,
     by_products,
     by_tree,
     by_words,
     center,
-    look_at_all,
-    ranked,
-    single,
+    compiled_points,
+    scan_all,
     word_work,
 )
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import map_blocks
 
-__all__ = ["METRICS", "Paths", "finish", "nearest_among", "nearest_neighbors"]
+__all__ = ["METRICS", "SearchGraph", "finish", "nearest_among", "nearest_neighbors"]
 
-# the borders, see the tables above
+# The borders of exact searches among the points themselves, in about as many multiplications.
 TREE_FEATURES = 8
-TREE_WORK = 2.0e11  # n 8**d: of noise a k-d tree must look at about so many times more with every dimension
-PRODUCT_WORK = 3.0e10  # n² (d + 64): looking through the products costs as much as 64 features
-RETURN_WORK = 3.0e12  # up to here products take over where the approximate search finds less than ENOUGH
+TREE_WORK = 2.0e11  # n 8**d
+PRODUCT_WORK = 3.0e10  # n² (d + 64): picking from the products costs as much as 64 features
+RETURN_WORK = 3.0e12  # n² (d + 64) where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
-WORD_WORK = 4.0e11  # pairs of entries in one column, and n²
-# What looking at all points may cost one new point, in multiplications of a product: about a millisecond.
+WORD_WORK = 4.0e11  # pairs of entries in one column, plus n²
+# The borders of exact searches for one new point.
 PRODUCT_REACH = 1.5e8  # n (d + 64)
-WORD_REACH = 2.5e7  # pairs of entries in one column, and n
-# For so few new points no tree is grown and no tile cut.
-FEW = 16
-# A walk keeps this many times the neighbors asked for, and this many more.
+WORD_REACH = 2.5e7  # pairs of entries in one column, plus n², over n
+FEW = 16  # for so few new points no tree is grown and no tile cut
+# A walk keeps BEAM times the neighbors asked for, and BEAM_MORE more.
 BEAM = 2
 BEAM_MORE = 80
-ENTRIES = 8  # of the paths' entries, the nearest that a walk begins from
-ENOUGH = 0.95  # of the neighbors of PROBES points
+ENTRIES = 8  # a walk begins at so many of the entries, the nearest
+ENOUGH = 0.95  # share of the neighbors of PROBES points that the approximate search must find
 PROBES = 100
-# How many more than asked for an approximate search looks for; pynndescent counts the point itself.
+# How many neighbors more than asked for an approximate search looks for; pynndescent counts the point itself.
 MORE = 6
 MORE_BY_PYNNDESCENT = 21
-SEED = 20010831
+DEFAULT_SEED = 20010831
 
-_PYNNDESCENT = threading.Lock()  # two threads in numba's workqueue layer at once would abort the process
+_PYNNDESCENT = threading.Lock()  # two threads at once in numba's workqueue layer would abort the process
 
 
 def nearest_neighbors(
@@ -125,7 +92,8 @@ def nearest_neighbors(
     n_neighbors : int
         At least 1 and below n.
     rng : None, int, or numpy Generator
-        Seed of pynndescent; None gives the same answer every time. One number is drawn from a generator.
+        Seed of the approximate search; None gives the same answer every time. One number is drawn from a
+        generator.
     progress : callable, optional
         Called as ``progress("neighbors", done, n)``.
 
@@ -145,7 +113,7 @@ def nearest_neighbors(
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
     random = generator("rng", rng)
-    seed = SEED if random is None else int(random.integers(2**31))
+    seed = DEFAULT_SEED if random is None else int(random.integers(2**31))
     count = len(points)
     indices = np.full((count, n_neighbors), -1, dtype=np.int32 if count < 2**31 else np.int64)
     distances = np.full((count, n_neighbors), np.inf)
@@ -154,31 +122,31 @@ def nearest_neighbors(
         return indices, distances
     part = points if len(alive) == count else points.take(alive)
     found = min(n_neighbors, len(part) - 1)
-    way = _way_within(part, found)
-    pieces = _by_descent(part, found, seed) if way is _by_descent else way(part, part, found)
-    for rows, near, apart in _told(pieces, len(part), progress):
+    search = _search_within(part, found)
+    each = _by_descent(part, found, seed) if search is _by_descent else search(part, part, found)
+    for rows, near, scores in _with_progress(each, len(part), progress):
         indices[alive[rows], :found] = np.where(near >= 0, alive[near], -1)
-        distances[alive[rows], :found] = apart
+        distances[alive[rows], :found] = scores
     return finish(points, indices, distances)
 
 
-def _told(pieces: Found, count: int, progress: Progress | None) -> Found:
-    """Tell how far the search has come."""
+def _with_progress(each: NeighborBlocks, count: int, progress: Progress | None) -> NeighborBlocks:
+    """Report to `progress` after each block."""
     done = 0
-    for rows, near, apart in pieces:
-        yield rows, near, apart
+    for rows, near, scores in each:
+        yield rows, near, scores
         done += len(near)
         if progress is not None:
             progress("neighbors", done, count)
 
 
 def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Array]:
-    """Turn what was sorted by into distances in the caller's unit, and drop neighbors at a right angle."""
+    """Turn scores into distances in the caller's unit, in place, and drop neighbors at a right angle."""
     if points.metric in DIRECTIONS:
-        apart = distances > 2.0 - 1e-12
-        indices[apart] = -1
+        unrelated = distances > 2.0 - 1e-12
+        indices[unrelated] = -1
         distances /= 2.0
-        distances[apart] = np.inf
+        distances[unrelated] = np.inf
     elif points.metric == "euclidean":
         np.sqrt(distances, out=distances)
     if points.metric in NORMS and points.exponent:
@@ -187,12 +155,12 @@ def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Arr
     return indices, distances
 
 
-def _way_within(points: Points, n_neighbors: int) -> Callable[..., Found]:
-    """Choose the quickest way, by the input alone: the same input must always give the same graph."""
+def _search_within(points: Points, n_neighbors: int) -> Callable[..., NeighborBlocks]:
+    """Choose the quickest search, by the input alone: the same input must always give the same graph."""
     count, features = points.values.shape
     if points.sparse:
         return by_words if word_work(points) <= WORD_WORK else _by_descent
-    # for squared distances there are random trees too; for other norms there are much slower ways only
+    # the alternative to a k-d tree is random trees for squared distances, and much slower under other norms
     tree = not points.squared or count * 8**features <= TREE_WORK
     if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4 and tree:
         return by_tree
@@ -201,15 +169,16 @@ def _way_within(points: Points, n_neighbors: int) -> Callable[..., Found]:
     return by_pairs if count**2 * (features + 16) <= PAIR_WORK else _by_descent
 
 
-def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
-    """Let an approximate search propose candidates, more than asked for, and keep the best.
+def _by_descent(points: Points, n_neighbors: int, seed: int = DEFAULT_SEED) -> NeighborBlocks:
+    """Let an approximate search propose more candidates than asked for, and keep the best.
 
-    Where it finds too few, products look at all pairs after all; where float32 cannot tell the neighbors of
-    a row apart, that row does.
+    Where it finds too few, products compare all pairs after all. A row whose neighbors float32 cannot tell
+    apart is compared with all points.
     """
-    data: Any = points.multiplied().astype(np.float32) if points.sparse else single(points, center(points))
-    metric = ("cosine" if points.sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
-    trees = points.squared and not points.sparse  # our own, and pynndescent for all else
+    sparse = points.sparse
+    data: Any = points.multiplied().astype(np.float32) if sparse else as_float32(points, center(points))
+    metric = ("cosine" if sparse else "euclidean") if points.metric in DIRECTIONS else points.metric
+    trees = points.squared and not sparse  # random trees of our own; pynndescent for all else
     more = MORE if trees else MORE_BY_PYNNDESCENT
     candidates = _descend(data, metric, min(len(points), n_neighbors + more), seed)
     if trees and _poor(points, candidates, n_neighbors):
@@ -218,40 +187,41 @@ def _by_descent(points: Points, n_neighbors: int, seed: int = SEED) -> Found:
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
         rows = np.arange(start, stop)
-        near, measures = ranked(points, points, rows, candidates[start:stop], n_neighbors)
+        near, scores = best_candidates(points, points, rows, candidates[start:stop], n_neighbors)
         if trees:
             reach = np.square(data[start:stop], dtype=np.float64).sum(axis=1)
-            places = np.flatnonzero((measures[:, -1] <= 2.0**-38 * reach) | (near[:, -1] < 0))
-            near[places], measures[places] = look_at_all(points, points, rows[places], n_neighbors)
-        return slice(start, stop), near, measures
+            places = np.flatnonzero((scores[:, -1] <= 2.0**-38 * reach) | (near[:, -1] < 0))
+            near[places], scores[places] = scan_all(points, points, rows[places], n_neighbors)
+        return slice(start, stop), near, scores
 
     yield from map_blocks(block, len(points), 256)
 
 
 def _poor(points: Points, candidates: Array, n_neighbors: int) -> bool:
-    """Tell whether the candidates lack many neighbors of a few points, where products are not too dear."""
+    """Tell whether candidates lack many neighbors of a few points, and products could still find them."""
     count, features = points.values.shape
     if count**2 * (features + 64) > RETURN_WORK:
         return False
     probes = np.unique(np.linspace(0, count - 1, PROBES).astype(np.int64))
-    # as if they were new, they find themselves first
-    exact = [apart for _, _, apart in by_products(points, points.take(probes), n_neighbors + 1)]
-    _, found = ranked(points, points, probes, candidates[probes], n_neighbors)
+    # searched for like new points, they find themselves first
+    exact = [scores for _, _, scores in by_products(points, points.take(probes), n_neighbors + 1)]
+    _, found = best_candidates(points, points, probes, candidates[probes], n_neighbors)
     reach = np.concatenate(exact)[:, -1:] * (1 + 1e-12)
     return bool((found <= reach).mean() < ENOUGH)
 
 
 def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
-    """Search by trees of our own, or where there are none for the metric by pynndescent.
+    """Search by random trees of our own, or under metrics that they do not serve by pynndescent.
 
-    That runs on one thread, for its result depends on their number, and numba is left as it was.
+    It runs on one thread, because its result depends on the number of threads. Numba's settings stay as they
+    were.
     """
     if metric == "euclidean" and isinstance(data, np.ndarray):
         return descend(data, listed, seed)
     import numba
 
     with _PYNNDESCENT, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of lists that are not full, which do no harm here
+        warnings.simplefilter("ignore")  # it warns of lists with free places, which do no harm here
         layer, threads = numba.config.THREADING_LAYER, numba.get_num_threads()
         try:
             from pynndescent import NNDescent
@@ -264,15 +234,15 @@ def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
-    """A graph of the points, for walks that look for neighbors.
+class SearchGraph:
+    """A graph of the points, along which walks look for neighbors.
 
     Attributes
     ----------
     indptr, indices : ndarray
         The edges of each point, as in CSR.
     entries : ndarray
-        Points spread over all of them.
+        Points, spread over all of them, at which walks may begin.
     """
 
     indptr: Array
@@ -284,7 +254,7 @@ def nearest_among(
     points: Points,
     others: Points,
     n_neighbors: int,
-    paths: Paths | None = None,
+    graph: SearchGraph | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
     """Find the nearest of `points` for every one of `others`.
@@ -296,8 +266,8 @@ def nearest_among(
         Prepared by `Points.alongside`.
     n_neighbors : int
         From 1 to n.
-    paths : Paths, optional
-        A graph of `points`; without it the search is exact whatever it takes.
+    graph : SearchGraph, optional
+        A graph of `points`. Without it the search is exact, however long that takes.
     progress : callable, optional
         Called as ``progress("neighbors", done, q)``.
 
@@ -311,7 +281,7 @@ def nearest_among(
 
     Notes
     -----
-    What is found for a row does not depend on the other rows.
+    The neighbors of a row do not depend on the other rows.
 
     Examples
     --------
@@ -325,60 +295,66 @@ def nearest_among(
     alive = np.flatnonzero(points.factors > 0)
     if len(alive) == 0 or len(others) == 0:
         return indices, distances
-    way, found = _way_between(points, others, paths), min(n_neighbors, len(alive))
-    if paths is not None and way is _by_walk:
-        pieces = _by_walk(points, others, found, paths)
+    search, found = _search_between(points, others, graph), min(n_neighbors, len(alive))
+    if graph is not None and search is _by_walk:
+        numbers, each = np.arange(len(points)), _by_walk(points, others, found, graph)
     else:
-        part = points if len(alive) == len(points) else points.take(alive)
-        pieces = way(part, others, found)
-    numbers = np.arange(len(points)) if way is _by_walk else alive
-    for rows, near, apart in _told(pieces, len(others), progress):
-        known = (near >= 0) & (others.factors[rows] > 0)[:, None]
-        indices[rows, :found] = np.where(known, numbers[near], -1)
-        distances[rows, :found] = np.where(known, apart, np.inf)
+        numbers = alive
+        each = search(points if len(alive) == len(points) else points.take(alive), others, found)
+    for rows, near, scores in _with_progress(each, len(others), progress):
+        valid = (near >= 0) & (others.factors[rows] > 0)[:, None]
+        indices[rows, :found] = np.where(valid, numbers[near], -1)
+        distances[rows, :found] = np.where(valid, scores, np.inf)
     return finish(points, indices, distances)
 
 
-def _way_between(points: Points, others: Points, paths: Paths | None) -> Callable[..., Found]:
-    """Choose the way; between exact and approximate ways by `points` alone, which are the same every time."""
+def _search_between(
+    points: Points, others: Points, graph: SearchGraph | None
+) -> Callable[..., NeighborBlocks]:
+    """Choose the search; whether it is exact depends on `points` only, for all new points alike."""
     count, features = points.values.shape
     if points.sparse:
-        return _by_walk if paths and word_work(points) / count > WORD_REACH else by_words
+        return _by_walk if graph and word_work(points) / count > WORD_REACH else by_words
     if not points.squared:
         return by_tree if features <= TREE_FEATURES and points.metric in NORMS else by_pairs
     tree = features <= TREE_FEATURES
-    if paths and not tree and count * (features + 64) > PRODUCT_REACH:
+    if graph and not tree and count * (features + 64) > PRODUCT_REACH:
         return _by_walk
     if len(others) <= FEW:
         return _one_by_one
     return by_tree if tree else by_products
 
 
-def _one_by_one(points: Points, others: Points, n_neighbors: int) -> Found:
-    """Look at all points, without preparing anything."""
-    yield slice(0, len(others)), *look_at_all(points, others, np.arange(len(others)), n_neighbors)
+def _one_by_one(points: Points, others: Points, n_neighbors: int) -> NeighborBlocks:
+    """Compare with all points, without preparing anything."""
+    yield slice(0, len(others)), *scan_all(points, others, np.arange(len(others)), n_neighbors)
 
 
-def _by_walk(points: Points, others: Points, n_neighbors: int, paths: Paths) -> Found:
+def _by_walk(points: Points, others: Points, n_neighbors: int, graph: SearchGraph) -> NeighborBlocks:
     """Walk along the graph of the points, from the nearest entries."""
-    heads = paths.entries[points.factors[paths.entries] > 0]
-    some = min(ENTRIES, len(heads))
+    entries = graph.entries[points.factors[graph.entries] > 0]
+    some = min(ENTRIES, len(entries))
     starts = np.full((len(others), some), -1, dtype=np.int64)
-    for rows, near, _ in (by_words if points.sparse else by_products)(points.take(heads), others, some):
-        starts[rows] = np.where(near >= 0, heads[near], -1)
+    nearest_entries = by_words if points.sparse else by_products
+    for rows, near, _ in nearest_entries(points.take(entries), others, some):
+        starts[rows] = np.where(near >= 0, entries[near], -1)
     width = min(len(points), BEAM * n_neighbors + BEAM_MORE)
-    nothing = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
-    no_rows = np.zeros((0, 0))
-    dense = (no_rows, no_rows) if points.sparse else (others.values, points.values)
-    sparse = (rows_of(others.values), rows_of(points.values)) if points.sparse else (nothing, nothing)
+    queries, targets = _of_either_form(others), _of_either_form(points)
 
     def block(start: int, stop: int) -> tuple[slice, Array, Array]:
-        best = np.full((stop - start, width), np.inf)
-        columns = np.full((stop - start, width), -1, dtype=np.int64)
-        kernels.walk_to_nearest(
-            points.sparse, dense, sparse, others.factors, points.factors, (paths.indptr, paths.indices),
-            starts[start:stop], start, best, columns,
-        )  # fmt: skip
-        return slice(start, stop), *ranked(points, others, np.arange(start, stop), columns, n_neighbors)
+        lists = empty_lists(stop - start, width)
+        edges = graph.indptr, graph.indices
+        walk_to_nearest(queries, targets, edges, starts[start:stop], start, lists)
+        rows = np.arange(start, stop)
+        return slice(start, stop), *best_candidates(points, others, rows, lists.columns, n_neighbors)
 
     yield from map_blocks(block, len(others), 512)
+
+
+def _of_either_form(points: Points) -> EitherPoints:
+    """Write dense points beside no sparse ones, or the other way round."""
+    form = compiled_points(points)
+    if points.sparse:
+        return EitherPoints(True, DensePoints(np.zeros((0, 0)), np.zeros(0)), form)
+    no_rows = Rows(np.zeros(1, dtype=np.uint32), np.zeros(0, dtype=np.uint32), np.zeros(0))
+    return EitherPoints(False, form, SparsePoints(no_rows, np.zeros(0)))

@@ -9,11 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.input.mapped import room, taken
-from graphsoft.kernels.neighbors import hash_rows, hash_rows_sparse
+from graphsoft.input.mapped import allocate, take_rows
+from graphsoft.kernels import Rows
+from graphsoft.kernels.hashing import hash_rows, hash_rows_sparse
 from graphsoft.parallel import row_blocks
 
-__all__ = ["DIRECTIONS", "NORMS", "Known", "Points", "first_copies"]
+__all__ = ["DIRECTIONS", "NORMS", "Points", "RowLookup", "first_copies"]
 
 DIRECTIONS = ("cosine", "correlation")  # metrics that see the direction of a row only: rows get length one
 NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
@@ -51,7 +52,7 @@ class Points:
 
     @classmethod
     def of(cls, values: Any, metric: str = "euclidean") -> Points:
-        """Prepare features that :mod:`graphsoft.input.dense_input` or :mod:`graphsoft.input.sparse_input` has checked."""
+        """Prepare features that :mod:`graphsoft.input` has checked."""
         if metric in DIRECTIONS:
             values, lengths = _lengths(_centered(values) if metric == "correlation" else values)
             with np.errstate(divide="ignore"):
@@ -97,7 +98,7 @@ class Points:
 
     def take(self, rows: Array) -> Points:
         """Keep only these rows."""
-        return replace(self, values=taken(self.values, rows), factors=self.factors[rows])
+        return replace(self, values=take_rows(self.values, rows), factors=self.factors[rows])
 
     def multiplied(self) -> sp.csr_array:
         """Multiply sparse rows by their factors."""
@@ -114,7 +115,7 @@ def _times_power(values: Any, exponent: Any) -> Any:
             exponent = np.repeat(exponent, np.diff(values.indptr))
         data = np.ldexp(values.data, exponent)
         return sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
-    result, exponents = room(values, values.shape, np.float64), np.broadcast_to(exponent, len(values))
+    result, exponents = allocate(values, values.shape, np.float64), np.broadcast_to(exponent, len(values))
     for start, stop in row_blocks(values):
         np.ldexp(values[start:stop].astype(np.float64), exponents[start:stop, None], out=result[start:stop])
     return result
@@ -141,7 +142,7 @@ def _centered(values: Array) -> Array:
     exponents = np.frexp(_largest(values))[1]
     if np.any(np.abs(exponents) >= MODEST):
         values = _times_power(values, -exponents)
-    centered = room(values, values.shape, np.float64)
+    centered = allocate(values, values.shape, np.float64)
     for start, stop in row_blocks(values):
         part = values[start:stop]
         centered[start:stop] = part - part.mean(axis=1, dtype=np.float64)[:, None]
@@ -200,8 +201,8 @@ def first_copies(points: Points) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """Points that others may equal; made by `Known.of`.
+class RowLookup:
+    """Points that others may equal; made by `RowLookup.of`.
 
     Attributes
     ----------
@@ -215,7 +216,7 @@ class Known:
     --------
     >>> import numpy as np
     >>> points = Points.of(np.array([[1.0, 2.0], [0.0, 1.0]]), "cosine")
-    >>> Known.of(points).find(points.alongside(np.array([[0.0, 3.0], [1.0, 1.0]]))).tolist()
+    >>> RowLookup.of(points).find(points.alongside(np.array([[0.0, 3.0], [1.0, 1.0]]))).tolist()
     [1, -1]
     """
 
@@ -225,7 +226,7 @@ class Known:
     order: Array
 
     @classmethod
-    def of(cls, points: Points) -> Known:
+    def of(cls, points: Points) -> RowLookup:
         """Hash all rows."""
         divisors = _divisors(points)
         hashes = _hashes(points.values, divisors)
@@ -260,7 +261,7 @@ def _hashes(values: Any, divisors: Array) -> Array:
     with np.errstate(over="ignore"):  # hashes wrap round; NumPy minds it where the kernels run uncompiled
         if sp.issparse(values):
             words = _words(values.data / np.repeat(divisors, np.diff(values.indptr)))
-            hash_rows_sparse(values.indptr, values.indices, words, hashes)
+            hash_rows_sparse(Rows(values.indptr, values.indices, words), hashes)
             return hashes
         for start, stop in row_blocks(values):
             hash_rows(_words(values[start:stop] / divisors[start:stop, None]), hashes[start:stop])

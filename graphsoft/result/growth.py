@@ -19,7 +19,7 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.graph.adjacency import asymmetry
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
-from graphsoft.input.mapped import stacked
+from graphsoft.input.mapped import stack_rows
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.nearest import nearest_neighbors
@@ -100,7 +100,7 @@ def grown(
     if names is not None:
         raise InputError("nodes", "points of a table have no names", "leave it out")
     old = features.values
-    both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stacked(old, values)
+    both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stack_rows(old, values)
     found = _by_points(graph, reference, reference.neighbors_of(values, progress), progress)
     fitted = features.fitted or len(reference.representatives)
     return replace(found, features=replace(features, values=both, fitted=fitted))

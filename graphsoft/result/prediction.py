@@ -17,7 +17,7 @@ from graphsoft.aliases import Progress
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import frozen_rows
-from graphsoft.neighbors.points import Known, Points
+from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.result.reference_graph import ReferenceGraph
 from graphsoft.result.reference_points import ReferencePoints
 
@@ -66,7 +66,7 @@ def reference_of(
     array([[0.25, 0.  , 0.75]])
     """
     if features is None:
-        return ReferenceGraph(Known.of(Points.of(graph.adjacency, "cosine")), graph.from_distances)
+        return ReferenceGraph(RowLookup.of(Points.of(graph.adjacency, "cosine")), graph.from_distances)
     return ReferencePoints.of(graph, features, n_neighbors, weights, memberships)
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, warn
 from graphsoft.input.checks import callback
-from graphsoft.neighbors.points import Known, Points
+from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_negative, row_count, warn_of_empty
 
 __all__ = ["ReferenceGraph"]
@@ -27,7 +27,7 @@ class ReferenceGraph:
 
     Attributes
     ----------
-    known : Known
+    known : RowLookup
         The rows of the adjacency, compared by their directions.
     from_distances : bool
         Whether the weights were made of distances. The rows of new nodes are weights all the same.
@@ -36,12 +36,12 @@ class ReferenceGraph:
     --------
     >>> import networkx as nx
     >>> path = Points.of(nx.to_scipy_sparse_array(nx.path_graph(3), dtype=float), "cosine")
-    >>> ReferenceGraph(Known.of(path)).step(sp.csr_array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0]])).toarray()
+    >>> ReferenceGraph(RowLookup.of(path)).step(sp.csr_array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0]])).toarray()
     array([[0.75, 0.  , 0.25],
            [1.  , 0.  , 0.  ]])
     """
 
-    known: Known
+    known: RowLookup
     from_distances: bool = False
 
     def rows(self, X: Any, growing: bool = False) -> sp.csr_array:

@@ -12,11 +12,11 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback
-from graphsoft.input.mapped import taken
-from graphsoft.neighbors.exact import measure
+from graphsoft.input.mapped import take_rows
+from graphsoft.neighbors.exact import candidate_scores
 from graphsoft.neighbors.external import found_among
-from graphsoft.neighbors.nearest import Paths, finish, nearest_among
-from graphsoft.neighbors.points import Known, Points
+from graphsoft.neighbors.nearest import SearchGraph, finish, nearest_among
+from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
 from graphsoft.parallel import map_blocks
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, warn_of_empty
@@ -60,11 +60,11 @@ class ReferencePoints:
         The distinct ones.
     representatives : ndarray of shape (m,)
         For each distinct point, the first of all points that equal it.
-    known : Known
+    known : RowLookup
         Finds new rows that equal old ones.
     lists : ScaledLists
         The neighbors of the distinct points, on which weights depend.
-    paths : Paths
+    paths : SearchGraph
         The graph of the distinct points.
     n_neighbors : int
     weights : str
@@ -79,9 +79,9 @@ class ReferencePoints:
     count: int
     points: Points
     representatives: Array
-    known: Known
+    known: RowLookup
     lists: ScaledLists
-    paths: Paths
+    paths: SearchGraph
     n_neighbors: int
     weights: str
     columns: tuple[str, ...] | None = None
@@ -111,12 +111,12 @@ class ReferencePoints:
         if finder is None:
             indices_and_distances = _lists_of_edges(points, indptr, indices, length)
         else:
-            rows = features.values if sites is None else taken(features.values, representatives)
+            rows = features.values if sites is None else take_rows(features.values, representatives)
             indices_and_distances = found_among(finder, rows, fitted, length, own=True)
-        paths = Paths(indptr, indices, _entries(memberships[representatives]))
+        paths = SearchGraph(indptr, indices, _entries(memberships[representatives]))
         lists = ScaledLists.of(*indices_and_distances)
         return cls(
-            len(graph), points, representatives, Known.of(points), lists, paths, n_neighbors, weights,
+            len(graph), points, representatives, RowLookup.of(points), lists, paths, n_neighbors, weights,
             features.columns, finder, fitted,
         )  # fmt: skip
 
@@ -175,7 +175,8 @@ def _lists_of_edges(points: Points, indptr: Array, indices: Array, length: int) 
         ptr = indptr[start : stop + 1].astype(np.int64)
         asking, candidates = _batches(ptr, indices)
         there = candidates >= 0
-        measures = measure(points, points, start + asking, candidates)[there]  # in the order of the edges
+        # in the order of the edges
+        measures = candidate_scores(points, points, start + asking, candidates)[there]
         rows, columns = np.repeat(np.arange(stop - start), np.diff(ptr)), candidates[there]
         order = np.lexsort((columns, measures, rows))
         ranks = np.arange(len(order)) - np.repeat(ptr[:-1] - ptr[0], np.diff(ptr))

@@ -301,7 +301,7 @@ def test_seeds_reach_pynndescent(monkeypatch):
         graphsoft.hierarchy(points, 3, rng=rng)
         graphsoft.as_graph(points, rng=rng)
         graphsoft.knn_graph(points, rng=rng)
-    assert seeds[:6] == [nearest.SEED] * 6
+    assert seeds[:6] == [nearest.DEFAULT_SEED] * 6
     assert len(set(seeds[6:13])) == 1  # the first draw of the generator is that of its seed
     assert len(set(seeds[12:18])) == 6  # and a generator moves on
     assert len(set(seeds[18:])) == 1

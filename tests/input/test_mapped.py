@@ -8,7 +8,7 @@ from graphsoft import parallel
 from graphsoft.graph.reading import read_input
 from graphsoft.input import mapped
 from graphsoft.input.dense_input import dense_matrix
-from graphsoft.input.mapped import in_file, room, stacked, taken
+from graphsoft.input.mapped import allocate, is_mapped, stack_rows, take_rows
 from graphsoft.neighbors import exact
 from graphsoft.neighbors.nearest import nearest_among, nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
@@ -42,24 +42,24 @@ def same(one, other):
 def test_what_is_in_a_file_is_told_from_what_is_not(file_of):
     X = file_of(cloud(50, 8))
     for view in (X, np.asarray(X), X[3:], X.T, np.asarray(X).view(np.uint32), X.reshape(-1)[::2]):
-        assert in_file(view)
+        assert is_mapped(view)
     for other in (np.array(X), X + 1, X[[1, 2]].copy(), None, 3.0, [1.0]):
-        assert not in_file(other)
-    made = room(X, (100, 8), np.float64)
-    assert in_file(made)
+        assert not is_mapped(other)
+    made = allocate(X, (100, 8), np.float64)
+    assert is_mapped(made)
     made[:] = 3.0
     assert made.flags.writeable
     assert (made == 3.0).all()
-    assert not in_file(room(X, (10, 2), np.float32))  # too small to be worth a file
-    assert not in_file(room(np.array(X), (100, 8), np.float64))
+    assert not is_mapped(allocate(X, (10, 2), np.float32))  # too small to be worth a file
+    assert not is_mapped(allocate(np.array(X), (100, 8), np.float64))
 
 
 def test_rows_are_copied_to_a_file(file_of):
     X = file_of(cloud(60, 9))
     rows = np.random.default_rng(1).permutation(60)[:40]
-    one, two = taken(X, rows), stacked(X, X[:5].astype(np.float64))
-    assert in_file(one)
-    assert in_file(two)
+    one, two = take_rows(X, rows), stack_rows(X, X[:5].astype(np.float64))
+    assert is_mapped(one)
+    assert is_mapped(two)
     np.testing.assert_array_equal(one, np.array(X)[rows])
     np.testing.assert_array_equal(two, np.vstack([X, X[:5]]).astype(np.float64))
 
@@ -71,7 +71,7 @@ def test_every_type_of_number_comes_through_the_door(kind, file_of):
         found = dense_matrix(X)
         np.testing.assert_array_equal(found, np.asarray(X, dtype=found.dtype))
         assert found.dtype == dense_matrix(np.array(X)).dtype
-        assert in_file(found)
+        assert is_mapped(found)
 
 
 def test_not_finite_numbers_in_a_file_are_refused(file_of):
@@ -99,22 +99,22 @@ def test_files_and_memory_give_the_same_bits(metric, scale, d, file_of):
     new[0] = X[3]
     one = graphsoft.hierarchy(X, [12, 4], metric=metric)
     other = graphsoft.hierarchy(file_of(X), [12, 4], metric=metric)
-    assert in_file(other.features.values)
+    assert is_mapped(other.features.values)
     assert same(one.graph.adjacency, other.graph.adjacency)
     assert same(one[0].memberships, other[0].memberships)
     new_file = file_of(new, name="new")
     assert same(one.predict_proba(new, 0), other.predict_proba(new_file, 0))
     one, other = one.partial_update(new), other.partial_update(new_file)
-    assert in_file(other.features.values)
+    assert is_mapped(other.features.values)
     assert same(one.graph.adjacency, other.graph.adjacency)
 
 
 def test_what_is_searched_in_float32_is_in_a_file_too(file_of):
     X = cloud(400, 12)
     one, other = (Points.of(each) for each in (X, np.asarray(file_of(X))))
-    found = exact.single(other, exact.center(other))
-    assert in_file(found)
-    np.testing.assert_array_equal(found, exact.single(one, exact.center(one)))
+    found = exact.as_float32(other, exact.center(other))
+    assert is_mapped(found)
+    np.testing.assert_array_equal(found, exact.as_float32(one, exact.center(one)))
 
 
 def most_memory(work):

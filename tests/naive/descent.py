@@ -1,4 +1,4 @@
-"""Slow copies of what the approximate neighbor search computes; nothing from the package."""
+"""Slow copies of the loops of the approximate neighbor search; imports nothing from the package."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def gaps(X):
 
 
 def nearest(X, point, met, listed):
-    """The nearest of the points that one has met, itself left out."""
+    """The nearest of the points that a point has met, without itself."""
     apart = np.square(X - X[point].astype(float)).sum(axis=1)
     return sorted({int(other) for other in met if other >= 0} - {point}, key=lambda other: apart[other])[
         :listed
@@ -17,7 +17,7 @@ def nearest(X, point, met, listed):
 
 
 def after_leaves(X, lists, leaves):
-    """The lists after every point of a leaf has met all others of it but those that list it, met before."""
+    """The lists after the points of each leaf have met; those that list a point have met it before."""
     result = [list(row) for row in lists]
     for leaf in leaves:
         for point in leaf:
@@ -27,7 +27,7 @@ def after_leaves(X, lists, leaves):
 
 
 def met_before(lists, leaf):
-    """For each point of a leaf the places there of later ones that it lists, or that list it."""
+    """For each point of a leaf the places in the leaf of later points that it lists, or that list it."""
     return [
         {
             later
@@ -38,19 +38,19 @@ def met_before(lists, leaf):
     ]
 
 
-def reverse(lists, fresh, room):
-    """For each point those that have it in their lists, by (rank, number), and whether it was fresh there."""
+def reverse(lists, fresh, length):
+    """For each point the first of those that list it, by (rank, number), and whether it is fresh there."""
     found = [[] for _ in lists]
     for rank in range(len(lists[0])):
         for row, others in enumerate(lists):
             if others[rank] >= 0:
                 found[others[rank]].append((row, bool(fresh[row][rank])))
-    return [pairs[:room] for pairs in found]
+    return [pairs[:length] for pairs in found]
 
 
-def after_round(X, lists, fresh, room):
-    """The lists after every point has met its neighbors' neighbors, if either step to one is fresh."""
-    listed, back = len(lists[0]), reverse(lists, fresh, room)
+def after_round(X, lists, fresh, length):
+    """The lists after every point has met its neighbors' neighbors, where one of the two steps is fresh."""
+    listed, back = len(lists[0]), reverse(lists, fresh, length)
     result = []
     for point, others in enumerate(lists):
         met = set(others)
@@ -63,7 +63,7 @@ def after_round(X, lists, fresh, room):
 
 
 def mixed(state):
-    """64 random bits of a counter."""
+    """64 bits that look random, made of a counter."""
     mask = 2**64 - 1
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
@@ -71,7 +71,7 @@ def mixed(state):
 
 
 def lower_half(X, order, seed):
-    """The points of the lower half of a part that begins at 0, and the numbers that it is cut by."""
+    """The points of the lower half of a part that begins at 0."""
     size = len(order)
     bits = mixed((mixed(seed) + size) % 2**64)
     line = X[order[bits % size]] - X[order[mixed(bits) % size]]

@@ -1,4 +1,4 @@
-"""The approximate search: what it finds beside all distances, and the same bits every time."""
+"""The approximate search beside all distances, its loops beside slow copies, and the same bits every time."""
 
 from itertools import pairwise
 
@@ -52,8 +52,8 @@ def test_kernel_of_leaves(d, listed):
     X, ids, gaps = with_lists(45, d, listed)
     lists, order = ids.copy(), np.random.default_rng(1).permutation(45).astype(np.int32)
     leaves, places = np.array([0, 3, 22, 23, 45]), np.argsort(order).astype(np.int32)
-    parts = ((0, 1), (1, 4))
-    found = sum(kernels.join_leaves(X, order, places, leaves, *part, ids, gaps) for part in parts)
+    tree, parts = kernels.Tree(order, places, leaves), ((0, 1), (1, 4))
+    found = sum(kernels.join_leaves(X, tree, *part, ids, gaps) for part in parts)
     expected = naive.after_leaves(X, lists, np.split(order, leaves[1:-1]))
     assert listed_ones(ids) == expected
     assert found >= sum(len(set(new) - set(old.tolist())) for new, old in zip(expected, lists, strict=True))
@@ -63,38 +63,38 @@ def test_kernel_of_leaves(d, listed):
 
 
 @pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (9, 7)])
-def test_kernel_of_those_that_have_met(d, listed):
+def test_kernel_of_points_that_have_met(d, listed):
     _, ids, _ = with_lists(45, d, listed)
     order = np.random.default_rng(1).permutation(45).astype(np.int32)
     members, places = order[20:41], np.argsort(order).astype(np.int32)
-    known, counts = np.full((21, 3), -1, dtype=np.int32), np.full(21, 9)
-    kernels.list_known(members, 20, places, ids, known, counts)
+    met, counts = np.full((21, 3), -1, dtype=np.int32), np.full(21, 9)
+    kernels.list_met(members, 20, places, ids, met, counts)
     expected = naive.met_before(ids.tolist(), members.tolist())
     for low, others in enumerate(expected):
-        some = known[low, : counts[low]].tolist()
+        some = met[low, : counts[low]].tolist()
         assert set(some) <= others
         assert set(some) == others or counts[low] == 3
-        assert (known[low, counts[low] :] == -1).all()
+        assert (met[low, counts[low] :] == -1).all()
 
 
 @pytest.mark.parametrize(("d", "listed"), [(1, 2), (5, 4), (9, 7)])
 def test_kernel_of_rounds(d, listed):
     X, ids, gaps = with_lists(40, d, listed)
     fresh = np.random.default_rng(2).random(ids.shape) < 0.5
-    lists, marks, room = ids.copy(), fresh.copy(), 3
-    back, back_fresh = np.full((40, room), -1, dtype=np.int32), np.zeros((40, room), dtype=np.bool_)
+    lists, marks, length = ids.copy(), fresh.copy(), 3
+    back, back_fresh = np.full((40, length), -1, dtype=np.int32), np.zeros((40, length), dtype=np.bool_)
     for start, stop in ((0, 25), (25, 40)):
-        turned = np.ascontiguousarray(ids.T), np.ascontiguousarray(fresh.T)
-        kernels.fill_reverse(*turned, start, stop, back, back_fresh)
-    pairs = naive.reverse(lists, marks, room)
+        by_rank = np.ascontiguousarray(ids.T), np.ascontiguousarray(fresh.T)
+        kernels.fill_reverse(*by_rank, start, stop, back, back_fresh)
+    pairs = naive.reverse(lists, marks, length)
     assert listed_ones(back) == [[row for row, _ in some] for some in pairs]
     assert all(
         back_fresh[point, place] == some[1] for point in range(40) for place, some in enumerate(pairs[point])
     )
-    old = lists, marks, back, back_fresh
+    old, parts = kernels.Round(lists, marks, back, back_fresh), ((0, 7), (7, 40))
     with np.errstate(over="ignore"):
-        found = sum(kernels.look_around(X, *part, old, ids, gaps, fresh) for part in ((0, 7), (7, 40)))
-    expected = naive.after_round(X, lists.tolist(), marks, room)
+        found = sum(kernels.meet_neighbors_of_neighbors(X, *part, old, ids, gaps, fresh) for part in parts)
+    expected = naive.after_round(X, lists.tolist(), marks, length)
     assert listed_ones(ids) == expected
     new = np.array([[other not in lists[point] for other in ids[point]] for point in range(40)])
     assert np.array_equal(fresh, new)
@@ -124,12 +124,13 @@ def test_kernel_of_sketches():
     assert np.allclose(out, X @ (np.eye(3)[places] * signs[:, None]), atol=1e-6)
 
 
-def test_crowded_lists_forget_and_yet_list_nobody_twice():
+def test_a_crowded_table_of_met_points_lists_none_twice():
     X, ids, gaps = with_lists(1200, 2, 40)  # more are met than a table of SLOTS points remembers
     fresh = np.ones(ids.shape, dtype=np.bool_)
     back, back_fresh = np.full((1200, 8), -1, dtype=np.int32), np.zeros((1200, 8), dtype=np.bool_)
     lists = ids.copy()
-    kernels.look_around(X, 0, 50, (lists, fresh.copy(), back, back_fresh), ids, gaps, fresh)
+    old = kernels.Round(lists, fresh.copy(), back, back_fresh)
+    kernels.meet_neighbors_of_neighbors(X, 0, 50, old, ids, gaps, fresh)
     for point in range(50):
         met = {other for middle in lists[point] if middle >= 0 for other in [middle, *lists[middle]]}
         assert listed_ones(ids)[point] == naive.nearest(X, point, met, 40)
@@ -137,7 +138,7 @@ def test_crowded_lists_forget_and_yet_list_nobody_twice():
 
 @pytest.mark.parametrize("part", [20, 60, 1000])
 def test_trees_do_not_depend_on_the_calls_that_grow_them(monkeypatch, part):
-    monkeypatch.setattr(descent, "LEAF", 8)
+    monkeypatch.setattr(descent, "MAX_LEAF", 8)
     X, seeds = clouds(301, 5), np.array([3, 9], dtype=np.uint64)
     monkeypatch.setattr(descent, "PART", 10**6)
     expected = descent._grow(X, seeds)
@@ -157,14 +158,14 @@ def test_finds_nearly_all_neighbors(d):
     assert all(len(set(row)) == 16 for row in found.tolist())
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 17, descent.LEAF])
+@pytest.mark.parametrize("n", [2, 3, 5, 17, descent.MAX_LEAF])
 def test_one_leaf_is_exact(n):
     X = np.random.default_rng(n).normal(size=(n, 6)).astype(np.float32)
     k = min(n - 1, 8)
     assert np.array_equal(descent.descend(X, k, 0), exact(X, k))
 
 
-def test_short_lists_end_in_nobody():
+def test_lists_that_cannot_be_filled_end_in_minus_one():
     X = np.arange(3.0, dtype=np.float32)[:, None]
     assert descent.descend(X, 4, 0).tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [1, 0, -1, -1]]
 
@@ -182,7 +183,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
 
 
 def test_trees_hold_every_point_and_cut_at_medians(monkeypatch):
-    monkeypatch.setattr(descent, "LEAF", 8)
+    monkeypatch.setattr(descent, "MAX_LEAF", 8)
     X = clouds(101, 5)
     order = descent._grow(X, np.array([3], dtype=np.uint64))[0]
     assert np.array_equal(np.sort(order), np.arange(101))
@@ -214,11 +215,11 @@ def test_equal_points_and_far_ones_do_no_harm():
 
 
 def test_rounds_find_what_trees_left(monkeypatch):
-    monkeypatch.setattr(descent, "TREES", 2)
+    monkeypatch.setattr(descent, "MAX_TREES", 2)
     X = np.random.default_rng(0).normal(size=(4000, 8)).astype(np.float32)
     expected = exact(X, 10)
     with_rounds = found_share(descent.descend(X, 16, 0), expected)
-    monkeypatch.setattr(descent, "ROUNDS", 0)
+    monkeypatch.setattr(descent, "MAX_ROUNDS", 0)
     without = found_share(descent.descend(X, 16, 0), expected)
     assert without < 0.7 < 0.9 < with_rounds
 
@@ -227,8 +228,8 @@ def test_products_take_over_where_too_little_is_found(monkeypatch):
     points = Points.of(np.random.default_rng(0).normal(size=(3000, 100)))
     expected, _ = nearest.nearest_neighbors(points, 10)
     monkeypatch.setattr(nearest, "PRODUCT_WORK", 0)
-    monkeypatch.setattr(descent, "TREES", 2)
-    monkeypatch.setattr(descent, "ROUNDS", 1)
+    monkeypatch.setattr(descent, "MAX_TREES", 2)
+    monkeypatch.setattr(descent, "MAX_ROUNDS", 1)
     assert np.array_equal(nearest.nearest_neighbors(points, 10)[0], expected)
     monkeypatch.setattr(nearest, "RETURN_WORK", 0)
     assert 0.2 < found_share(nearest.nearest_neighbors(points, 10)[0], expected) < nearest.ENOUGH

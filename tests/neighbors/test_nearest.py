@@ -1,3 +1,5 @@
+"""Nearest neighbors beside naive ones: every exact search, the approximate ones, and the weights of edges."""
+
 import hashlib
 import os
 import subprocess
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.graph.joining import knn_graph
-from graphsoft.kernels import neighbors as kernels
+from graphsoft.kernels.distances import round_rows
+from graphsoft.kernels.lists import empty_lists, keep_lower, keep_once
 from graphsoft.neighbors import exact, nearest
 from graphsoft.neighbors.nearest import METRICS, nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
@@ -25,13 +28,15 @@ def cloud(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)) + 0.5
 
 
-def run(way, points, k):
-    pieces = nearest._by_descent(points, k) if way == "by_descent" else getattr(exact, way)(points, points, k)
-    rows, near, measures = zip(*pieces, strict=True)
-    rows = np.concatenate([np.arange(len(points))[each] for each in rows])
+def run(name, points, k):
+    """Neighbors and scores found by the search of that name."""
+    by_descent = name == "by_descent"
+    each = nearest._by_descent(points, k) if by_descent else getattr(exact, name)(points, points, k)
+    rows, near, scores = zip(*each, strict=True)
+    rows = np.concatenate([np.arange(len(points))[some] for some in rows])
     order = np.argsort(rows)  # every row once, in any order
     assert np.array_equal(rows[order], np.arange(len(points)))
-    return np.concatenate(near)[order], np.concatenate(measures)[order]
+    return np.concatenate(near)[order], np.concatenate(scores)[order]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -146,40 +151,42 @@ def test_any_small_cloud(n, d, k, seed):
         np.testing.assert_allclose(distances[row], [apart for apart, _ in pairs], atol=1e-12)
 
 
+def assert_list(scores, columns, expected):
+    filled = columns >= 0
+    assert list(zip(scores[filled], columns[filled], strict=True)) == expected
+    assert np.isinf(scores[~filled]).all()
+
+
 @pytest.mark.parametrize("width", [1, 31, 32, 33, 100])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernel_of_lowest_scores(width, dtype):
     scores = np.random.default_rng(width).integers(9, size=(4, width)).astype(dtype)
     rows = np.array([0, 7, 5 + width - 1, -1])
-    best, columns = np.full((4, 6), np.inf, dtype=dtype), np.full((4, 6), -1)
-    kernels.keep_lower(scores, 5, rows, best, columns)
+    lists = empty_lists(4, 6, dtype)
+    keep_lower(scores, 5, rows, lists)
     for place, row in enumerate(rows):
         expected = naive.kept_lower(scores[place].tolist(), 5, row, 6)
-        there = columns[place] >= 0
-        assert list(zip(best[place, there], columns[place, there], strict=True)) == expected
-        assert np.isinf(best[place, ~there]).all()
+        assert_list(lists.scores[place], lists.columns[place], expected)
 
 
 def test_kernel_of_candidates_kept_once():
     random = np.random.default_rng(0)
     candidates = random.integers(-1, 12, size=(40, 15))
-    measures = random.permutation(np.repeat(np.arange(7.0), 2))[:12][candidates]  # some others as far
-    measures[candidates < 0] = np.inf
+    scores = random.permutation(np.repeat(np.arange(7.0), 2))[:12][candidates]  # different ones with ties
+    scores[candidates < 0] = np.inf
     for count in (1, 4, 13):
-        best, columns = np.full((40, count), np.inf), np.full((40, count), -1)
-        kernels.keep_once(measures, candidates, best, columns)
+        lists = empty_lists(40, count)
+        keep_once(scores, candidates, lists)
         for row in range(40):
-            expected = naive.kept_once(measures[row].tolist(), candidates[row].tolist(), count)
-            there = columns[row] >= 0
-            assert list(zip(best[row, there], columns[row, there], strict=True)) == expected
-            assert np.isinf(best[row, ~there]).all()
+            expected = naive.kept_once(scores[row].tolist(), candidates[row].tolist(), count)
+            assert_list(lists.scores[row], lists.columns[row], expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernel_of_rounded_rows(dtype):
     X, factors, middle = cloud(9, 21).astype(dtype), np.arange(9.0), cloud(1, 21)[0]
     out = np.empty((4, 21), dtype=np.float32)
-    kernels.round_rows(X, factors, middle, 3, out)
+    round_rows(X, factors, middle, 3, out)
     for place, row in enumerate(out):
         expected = naive.rounded(X[3 + place].astype(float), factors[3 + place], middle)
         np.testing.assert_allclose(row, expected, rtol=2e-7, atol=1e-6)
@@ -214,7 +221,7 @@ def test_progress_reaches_the_end():
 
 def test_borders(monkeypatch):
     def way(X, metric="euclidean"):
-        return nearest._way_within(Points.of(X, metric), 10).__name__
+        return nearest._search_within(Points.of(X, metric), 10).__name__
 
     X = cloud(200, 20)
     assert way(X[:, :3]) == "by_tree"

@@ -292,7 +292,7 @@ def test_graph_search_finds_nearly_all_neighbors(kind, monkeypatch):
     expected, _ = nearest.nearest_among(reference.points, others, 10, reference.paths)
     monkeypatch.setattr(nearest, "PRODUCT_REACH", 0)
     monkeypatch.setattr(nearest, "WORD_REACH", 0)
-    assert nearest._way_between(reference.points, others, reference.paths).__name__ == "_by_walk"
+    assert nearest._search_between(reference.points, others, reference.paths).__name__ == "_by_walk"
     found, distances = nearest.nearest_among(reference.points, others, 10, reference.paths)
     assert recall(found, expected) > 0.97
     assert (np.diff(distances, axis=1) >= 0).all()
@@ -335,7 +335,7 @@ def test_graph_search_on_few_points_finds_all_neighbors(kind):
     points = Points.of(kind(X))
     others = points.alongside(kind(Y))
     circle = nx.to_scipy_sparse_array(nx.circulant_graph(len(X), [1, 2]), format="csr")
-    paths = nearest.Paths(circle.indptr, circle.indices, np.arange(0, len(X), 5))
+    paths = nearest.SearchGraph(circle.indptr, circle.indices, np.arange(0, len(X), 5))
     found = nearest._by_walk(points, others, 6, paths)
     near = np.concatenate([part for _, part, _ in found])
     np.testing.assert_array_equal(near, nearest.nearest_among(points, others, 6)[0])
