@@ -20,7 +20,14 @@ from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import choice
-from graphsoft.input.labels import both_shares, confusion, is_hard, matched, shares_of
+from graphsoft.input.labels import (
+    adjusted_rand_of_pairs,
+    both_shares,
+    confusion,
+    is_hard,
+    matched,
+    shares_of,
+)
 
 __all__ = [
     "accuracy",
@@ -220,11 +227,7 @@ def adjusted_rand(truth: Any, labels: Any) -> float:
     >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    both, first, second, everything = _pairs(truth, labels)
-    # whole numbers up to here: products of pair counts pass 64 bits at some 10^5 points
-    above = both * everything - first * second
-    below = (first + second) * everything - 2 * first * second
-    return float(2 * above / below) if below else 1.0
+    return adjusted_rand_of_pairs(*_pairs(truth, labels))
 
 
 def _pairs(truth: Any, labels: Any) -> tuple[Any, Any, Any, int]:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays, without_copies
 from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.input.labels import adjusted_rand_of_pairs
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
 
 __all__ = ["LEFT_OUT", "MAX_CLUSTERS", "Evidence", "evidence_for_counts"]
@@ -237,13 +238,13 @@ def _agreement(one: _Merges, two: _Merges, points: Array, max_clusters: int) -> 
 
 
 def _adjusted_rand(table: Array) -> float:
-    def pairs(counts: Array) -> float:
-        return float((counts * (counts - 1.0)).sum()) / 2.0
+    """Compute the adjusted Rand index from the points in each cluster of one and each of the other."""
 
-    together, one, two = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    chance = one * two / max(pairs(table.sum()), 1.0)
-    largest = (one + two) / 2.0
-    return (together - chance) / (largest - chance) if largest > chance else 1.0
+    def pairs(counts: Array) -> int:
+        return int((counts * (counts - 1.0)).sum()) // 2
+
+    counts = table, table.sum(axis=1), table.sum(axis=0), table.sum()
+    return adjusted_rand_of_pairs(*map(pairs, counts))
 
 
 def _held_out(merges: _Merges, left_out: Array, edge: float, max_clusters: int) -> Array:

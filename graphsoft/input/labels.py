@@ -12,7 +12,7 @@ from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 
-__all__ = ["both_shares", "confusion", "is_hard", "matched", "shares_of"]
+__all__ = ["adjusted_rand_of_pairs", "both_shares", "confusion", "is_hard", "matched", "shares_of"]
 
 # Rows may miss one by so much: memberships may come as float32.
 ROUNDING = 1e-4
@@ -141,6 +141,32 @@ def is_hard(shares: sp.csr_array) -> bool:
     (True, False)
     """
     return bool((shares.data == 1.0).all())
+
+
+def adjusted_rand_of_pairs(both: Any, first: Any, second: Any, everything: int) -> float:
+    """Compute the adjusted Rand index from numbers of pairs of points.
+
+    Parameters
+    ----------
+    both, first, second : int or float
+        Pairs that are together in both clusterings, in the first, and in the second. Whole numbers stay exact
+        however large they are: products of them exceed 64 bits from some 10^5 points on.
+    everything : int
+        All pairs.
+
+    Returns
+    -------
+    float
+        1 if there is nothing to tell apart: all points are together in both clusterings, or all are alone.
+
+    Examples
+    --------
+    >>> adjusted_rand_of_pairs(2, 2, 2, 6), adjusted_rand_of_pairs(0, 0, 0, 0)
+    (1.0, 1.0)
+    """
+    above = both * everything - first * second
+    below = (first + second) * everything - 2 * first * second
+    return float(2 * above / below) if below else 1.0
 
 
 def _checked(shares: sp.csr_array, argument: str) -> sp.csr_array:
