@@ -45,29 +45,29 @@ def cluster(
     X : array_like, data frame, sparse matrix, networkx graph or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`.
     k : int
-        How many clusters; at most as many as points.
+        How many clusters; at most as many as there are points.
     method : str or settings
         A key of ``graphsoft.methods.METHODS``, or settings such as ``graphsoft.methods.SoF(neighbors=10)``.
     n_neighbors, metric, weights, affinity, neighbors
         How points become a graph, for methods that look at one; see :func:`graphsoft.knn_graph` and
-        :func:`graphsoft.as_graph`. Of the methods for features alone, only linkage goes by the metric.
+        :func:`graphsoft.as_graph`. Of the methods that look at features alone, only linkage uses the metric.
     must_link, cannot_link : iterable of pairs, optional
         Points that belong to one cluster, and points that do not: rows, or the names of a graph's nodes. They
-        raise or lower weights and do not bind: few pairs against many edges may change nothing. The status
-        tells how many came out as they are known.
+        raise or lower weights, and are wishes: few pairs against many edges may change nothing. The result
+        counts how many came out as known.
     known : mapping or sequence, optional
         Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
-        is unknown. They say who belongs together, not which column of the memberships is whose.
+        is unknown. They say which points belong together, not which column of the memberships is theirs.
     rng : None, int, or numpy Generator
-        Where the chance comes from, for methods and searches that use any. None gives the same answer every
-        time.
+        Source of random numbers, for methods and searches that use some. With None the same call gives the
+        same answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     Clustering
-        ``memberships, labels, entropy, trace, status, nodes``.
+        ``memberships, labels, entropy, trace, status, nodes, pairs_kept``.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.finding import DEFAULT_SEED
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
-from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, rows_told
+from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import callback, generator
@@ -49,35 +49,33 @@ def hierarchy(
     Parameters
     ----------
     X : array_like, data frame, sparse matrix, networkx graph or Graph
-        Points with features, or a graph; see :func:`graphsoft.as_graph`. The result looks at these features
-        again when new points come: change them afterwards, and predictions change.
+        Points with features, or a graph; see :func:`graphsoft.as_graph`. Features are not copied. The result
+        reads them again to predict new points, so do not change them afterwards.
     levels : int, sequence of int, or "auto"
-        How many clusters each level has, falling; at most as many as points. With ``"auto"`` they are those
-        that :func:`graphsoft.suggest_levels` finds, within the limits of children, and the report says why.
+        How many clusters each level has: falling numbers, at most as many as there are points. ``"auto"``
+        takes the levels that :func:`graphsoft.suggest_levels` finds, and the report says why.
     n_neighbors, metric, weights, affinity, neighbors
         How points become a graph; see :func:`graphsoft.knn_graph` and :func:`graphsoft.as_graph`. An object
-        that finds the `neighbors` is kept and finds those of new points too: fit it to other data afterwards,
-        and it cannot serve this hierarchy.
+        passed as `neighbors` is kept for new points, so do not fit it to other data.
     method : str, settings, or a sequence of them with one for each level
-        How clusters are found: a key of ``graphsoft.methods.METHODS``, or settings as
+        How clusters are found: a key of ``graphsoft.methods.METHODS``, or settings such as
         ``Relation(support="dense")``. Above the finest level a method clusters the graph of the clusters
-        below; one that looks at features is given those clusters' mean features.
+        below. A method that looks at features is given the mean features of these clusters.
     polish : bool
         Refine every level on the graph of the points. Without it each level only clusters the cluster graph
-        below it, as the method was published. Only relation factorization on all levels can polish; with any
-        other method this has no effect.
+        below it, as in the paper. It has an effect only if relation factorization finds all levels.
     must_link, cannot_link, known
-        What you know of some points, as :func:`graphsoft.cluster` takes it. The levels are found in the graph
-        with that put in; polished ones also do not group clusters whose points are mostly known to be apart,
-        while others can be grouped. It does not bind, and the report says for each level how many pairs came
-        out as known: on a fine level most points of one class are in different clusters. Degrees, masses, the
-        graphs of the levels and the figures in the report are those of the graph without.
+        What you know of some points; see :func:`graphsoft.cluster`. It changes the weights that the levels
+        are found in. Polished levels also avoid grouping clusters whose points are mostly known to be apart.
+        Known pairs are wishes: the report counts for each level how many came out as known. Expect few on a
+        fine level, where one class has many clusters. Degrees, masses, the graphs of the levels and the
+        figures in the report are those of the graph as it was given.
     min_children, max_children : int, optional
-        At least and at most so many clusters under every cluster of the next level, by their likeliest
-        parents, as in `Hierarchy.tree`. These bind. For polished relation factorization only.
+        How many clusters every cluster of the next level has under it, counted by likeliest parents as in
+        `Hierarchy.tree`. These limits are always kept. They need polished relation factorization.
     rng : None, int, or numpy Generator
-        Where the chance comes from, for the approximate neighbor search and for methods that use any;
-        relation factorization uses none. None gives the same answer every time.
+        Source of random numbers, for the approximate neighbor search and for methods that use some.
+        Relation factorization uses none. With None the same call gives the same answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -101,8 +99,8 @@ def hierarchy(
     [0, 0, 0, 0, 0, 0, 0, 0]
     """
     auto = isinstance(levels, str) and levels == "auto"
-    # until the graph can suggest levels, a single one stands for them
-    sizes = [1] if auto else falling_sizes(levels, rows_told(X) or None)
+    # a single level stands in until the graph is there to suggest levels
+    sizes = [1] if auto else falling_sizes(levels, row_count(X) or None)
     settings = Settings(
         tuple(sizes), tuple(one_for_each_level(method, len(sizes), auto)), polish,
         n_neighbors, metric, weights,

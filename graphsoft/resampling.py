@@ -1,4 +1,4 @@
-"""How stable a hierarchy is: found again on graphs whose edges were weighed anew."""
+"""How stable a hierarchy is: it is found again on graphs whose edges have random weights."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from graphsoft.result.tables import aligned, levels_shown, number_or_dash, short
 
 __all__ = ["Stability", "stability"]
 
-# A cluster that overlaps none of a round's by more was not found again; so Hennig has it.
+# A cluster whose best overlap in a round is no larger counts as lost in it, as in Hennig (2007).
 LOST = 0.5
-# Points in one piece of work.
+# Points that are worked on at once.
 ROWS = 1 << 15
-# No edge may vanish, for then the graph would fall into other components.
+# No edge may vanish, since the graph would then have other components.
 MIN_FACTOR = 1e-9
 
 
@@ -37,8 +37,8 @@ MIN_FACTOR = 1e-9
 class Stability:
     """How surely clusters and points are found again; made by :func:`graphsoft.stability`.
 
-    ``print`` shows the clusters of the top level, and of those below that have no more than 30; in it
-    ``stability`` is `clusters` and ``lost in`` is `lost`.
+    ``print`` shows a table for the top level, and for lower levels of at most 30 clusters. Its column
+    ``stability`` holds `clusters`, and ``lost in`` holds `lost`.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Stability:
     lost : tuple of ndarray of int, each of shape (m,)
         Rounds in which that overlap was at most one half.
     points : tuple of ndarray, each of shape (n,)
-        For every level, how surely each point is with the same others again: the overlap of the cluster that
-        it is in here with the one that it is in there, both drawn by its memberships; the mean over the
-        rounds. A point that is torn has less than 1 even where all is found again.
+        For every level, how surely each point is again with the same others. This is the expected overlap of
+        its cluster here and its cluster there, both drawn by its memberships; the mean over the rounds. A
+        torn point has less than 1 even if everything is found again.
     sizes : tuple of ndarray, each of shape (m,)
-        Points by their likeliest cluster.
+        How many points have each cluster as their likeliest.
     company : tuple of ndarray, each of shape (m,)
         The mean of `points` over those of each cluster; NaN where it has none.
     """
@@ -74,7 +74,7 @@ class Stability:
 
     def __str__(self) -> str:
         lines = [
-            f"found again on {self.rounds} graphs with edges weighed anew; 1 is always, "
+            f"found again on {self.rounds} graphs with random weights; 1 is always, "
             f"and lost is an overlap of at most {LOST:g}"
         ]
         for level in levels_shown([len(clusters) for clusters in self.clusters]):
@@ -99,20 +99,19 @@ class Stability:
 def stability(
     h: Hierarchy, rounds: int = 10, *, rng: Any = None, progress: Progress | None = None
 ) -> Stability:
-    """Find a hierarchy again and again on graphs with edges weighed anew, and tell what stays.
+    """Find a hierarchy again on graphs with random weights, and measure what stays.
 
-    In every round each edge's weight is multiplied by a number of its own, drawn from the exponential
-    distribution (the Bayesian bootstrap), and the hierarchy is found from scratch, with its own settings. A
-    bootstrap that counts edges would leave out a third of them, and cut graphs of neighbors into pieces.
+    In every round each edge's weight is multiplied by a number drawn from the exponential distribution (the
+    Bayesian bootstrap). The hierarchy is then found from scratch, with the same settings. A bootstrap that
+    draws whole edges would leave out a third of them, and cut graphs of neighbors into pieces.
 
     Parameters
     ----------
     h : Hierarchy
     rounds : int
-        How often. Each takes as long as finding the hierarchy did, `h.report.seconds["levels"]`: minutes
-        for a million points.
+        How many graphs. Each round takes as long as finding the hierarchy, `h.report.seconds["levels"]`.
     rng : None, int, or numpy Generator
-        Where the numbers come from. None gives the same answer every time.
+        Source of the random numbers. With None the same call gives the same answer every time.
     progress : callable, optional
         Called as ``progress("stability", done, rounds)``.
 
@@ -123,13 +122,13 @@ def stability(
     Raises
     ------
     InputError
-        Where a method looked at features, which this does not draw anew.
+        If a method looked at features, which have no weights to vary.
 
     Notes
     -----
-    Stable is not right, and what is not stable need not be wrong: where a level has more clusters than there
-    are groups, these are cut in one of many ways, none of them stable and all of them pure.
-    ``examples/how_sure.py`` measures what stability says of known classes.
+    A stable cluster need not be right, and an unstable one need not be wrong. If a level has more clusters
+    than there are groups, then groups are cut in one of many ways: none of them is stable, and all are pure.
+    ``examples/how_sure.py`` measures what stability says about known classes.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def stability(
     lost = [np.zeros(clusters, dtype=np.int64) for _, clusters in shapes]
     kept = [np.zeros(points) for points, _ in shapes]
     for done in range(rounds):
-        again = _found_again(h, _weighed_anew(h.graph, reverse, random), pairs, random)
+        again = _found_again(h, _with_random_weights(h.graph, reverse, random), pairs, random)
         for at, (level, other) in enumerate(zip(h, again, strict=True)):
             overlap = _overlaps(level.memberships, other)
             best = overlap.max(axis=1).toarray().ravel()
@@ -182,7 +181,7 @@ def _refuse_feature_methods(h: Hierarchy) -> None:
     method = by_features(h.settings.methods, points, featured)
     if method is not None:
         problem = f"was found by {type(method).__name__}, which looks at features"
-        raise InputError("h", problem, "use a method for graphs: it is their edges that are weighed anew")
+        raise InputError("h", problem, "use a method for graphs, whose edges can be weighted at random")
 
 
 def _found_again(
@@ -194,14 +193,14 @@ def _found_again(
 
 
 def _reverse(graph: Graph) -> Array:
-    """Find for every stored entry the place of the same edge the other way round."""
+    """Find for every stored entry the place of the same edge in the other direction."""
     edges = graph.adjacency
     places = sp.csr_array((np.arange(edges.nnz), edges.indices, edges.indptr), shape=edges.shape)
     return np.asarray(places.tocsc().data)
 
 
-def _weighed_anew(graph: Graph, reverse: Array, random: np.random.Generator) -> Graph:
-    """Multiply every edge by an exponential number of mean 1; copies of a point stay copies."""
+def _with_random_weights(graph: Graph, reverse: Array, random: np.random.Generator) -> Graph:
+    """Multiply the weight of every edge by an exponential number of mean 1."""
     edges = graph.adjacency
     factors = np.maximum(random.exponential(size=edges.nnz), MIN_FACTOR)
     later = reverse < np.arange(edges.nnz)

@@ -1,4 +1,4 @@
-"""What a hierarchy says of itself: what was done to the input, and how each level was found."""
+"""What was done: to the input, and to find each level."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ class LevelReport:
     sweeps : int
         Passes over a graph, on all scales.
     trace : tuple of float
-        Log-likelihood each time that the support was widened, on the graph that the level was fitted to; for
-        a polished level that is the points' graph, with every cluster still whole in one group. Where the
-        finest one has its last round when those above are polished, which costs it some, the last value is
-        from then. For methods other than relation factorization what they minimize, see `Clustering.trace`.
-        What is known of pairs has been put into that graph; the two figures below are of the graph as it was
-        given.
+        Log-likelihood each time that the support was widened, on the graph that the level was fitted to. For
+        a polished level this is the points' graph, where every cluster still belongs to one group. The finest
+        level has its last round when those above are polished, and the last value is from then. Methods other
+        than relation factorization have here what they minimize; see `Clustering.trace`. Known pairs have
+        changed the weights of that graph; the two figures below are of the graph as it was given.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
     kkt_gap : float or None
         The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
-        level alone. It is that of the worst point: large where an edge's ends share no cluster, and not small
-        on a level that was refined for others. None for methods other than relation factorization.
+        level alone. The worst point decides: the gap is large if the ends of some edge share no cluster, and
+        not small on a level that was refined for others. None for methods other than relation factorization.
     status : str
-        What happened, in words, and how many of the known pairs came out as they are known.
+        What happened, in words.
     seconds : float
     pairs_kept, pairs_known : int or None
         How many of the known pairs came out as they are known, and how many there are.

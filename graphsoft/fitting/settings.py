@@ -23,7 +23,7 @@ __all__ = [
     "one_for_each_level",
     "refuse_feature_methods",
     "refuse_known_pairs",
-    "rows_told",
+    "row_count",
 ]
 
 
@@ -100,7 +100,7 @@ def _check_children(settings: Settings, below: int, above: int) -> None:
 
 
 def one_for_each_level(method: Any, levels: int, auto: bool = False) -> list[Method]:
-    """Check the methods, and repeat a single one."""
+    """Check the methods, and repeat a single one for all levels."""
     if auto and isinstance(method, list | tuple):
         problem = f"got {len(method)} methods, but levels='auto' leaves the number of levels open"
         raise InputError("method", problem, "name one for all")
@@ -139,7 +139,7 @@ def name_of(method: Method) -> str:
 
 
 def refuse_feature_methods(methods: Sequence[Method], points: Sequence[int]) -> None:
-    """Refuse methods that look at features where X is a graph."""
+    """Refuse methods that look at features if X is a graph."""
     method = by_features(methods, points, featured=False)
     if method is not None:
         problem = f"{name_of(method)} looks at features, and X is a graph"
@@ -148,7 +148,7 @@ def refuse_feature_methods(methods: Sequence[Method], points: Sequence[int]) -> 
 
 
 def refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
-    """Refuse a method of the finest level that could do nothing with known pairs."""
+    """Refuse known pairs if the method of the finest level cannot use them."""
     if "graph" not in method.reads(points, featured) and not takes_pairs(method):
         problem = f"{name_of(method)} looks at features, and has no place for known pairs"
         remedy = "use a method for graphs, such as 'relation' or 'cp', on the finest level"
@@ -156,34 +156,34 @@ def refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
 
 
 def falling_sizes(levels: Any, points: int | None) -> list[int]:
-    """Check the sizes of the levels, as far as it can be done before the graph is there."""
+    """Check the sizes of the levels; `points` is None while their number is not known."""
     unfit = (str, bytes, bytearray, memoryview, Set, Mapping)
     single = isinstance(levels, unfit) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0
     if isinstance(levels, str) or levels is None:
-        remedy = "list falling sizes, as levels=[100, 20, 10], or pass 'auto'"
+        remedy = "list falling sizes such as levels=[100, 20, 10], or pass 'auto'"
         raise InputError("levels", f"got {shown(levels)}", remedy)
     sizes: list[int] = []
     for size in [levels] if single else levels:
         sizes.append(integer("levels", size, 1))
-        if len(sizes) > 1 and sizes[-1] >= sizes[-2]:  # at once, for iterators without end
+        if len(sizes) > 1 and sizes[-1] >= sizes[-2]:  # checked here, since an iterator may never end
             problem = f"got {shown(sizes)}, where {shown(sizes[-1])} does not fall below {shown(sizes[-2])}"
-            raise InputError("levels", problem, "list falling sizes, as levels=[100, 20, 10]")
+            raise InputError("levels", problem, "list falling sizes, such as levels=[100, 20, 10]")
     if not sizes:
-        raise InputError("levels", "got no sizes", "name at least one, as levels=[100, 20, 10]")
+        raise InputError("levels", "got no sizes", "name at least one, such as levels=[100, 20, 10]")
     if points is not None and sizes[0] > points:
         problem = f"got a finest level of {shown(sizes[0])} clusters, but there are {points} points"
         raise InputError("levels", problem, f"begin with at most {points}")
     return sizes
 
 
-def rows_told(X: Any) -> int | None:
-    """Count the points of an input that has not been checked yet, if it tells."""
+def row_count(X: Any) -> int | None:
+    """Count the rows of an input that has not been checked yet; None if it has no length."""
     if isinstance(X, str | bytes | Mapping | Set) or (isinstance(X, list) and X and isinstance(X[0], str)):
-        return None  # the door says what is wrong with it
+        return None  # `read_input` refuses these with a better message
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
     try:
         return len(X)
-    except TypeError:  # as for a scalar
+    except TypeError:  # a scalar, for example
         return None

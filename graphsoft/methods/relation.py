@@ -1,8 +1,9 @@
-"""Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence; others are in `losses`.
+"""Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence or another loss.
 
-At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows with a
-support that adapts: a few sweeps of expectation maximization on the clusters that a node holds, then one that
-looks at every cluster its neighbors hold and takes in those that would raise the likelihood.
+At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows. Their
+support adapts. A narrow sweep of expectation maximization improves the shares of the clusters that a node
+holds. A wide sweep looks at every cluster that its neighbors hold, and lets those in that would raise the
+likelihood. Rounds of one wide and a few narrow sweeps follow each other on ever finer scales of the graph.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ __all__ = [
 # On the scales, where a node can have neighbors in a hundred clusters, shares below this are dropped. Over
 # the benchmark sets a lower value brings no better clusters.
 MIN_SHARE_ON_SCALES = 1e-2
-# With dense support a share is dropped only in the end.
+# With dense support, shares below this are dropped at the end only.
 MIN_SHARE_DENSE = 1e-4
-# A scale with fewer nodes for each cluster is passed over.
+# Scales with fewer nodes per cluster are skipped.
 MIN_NODES = 2
-# Losses by their beta.
+# The beta of each named loss.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
-# A divergence is divided by its beta, and must stay within what float64 holds.
+# A divergence is divided by its beta, and the quotient must fit into float64.
 MIN_BETA = 1e-6
 
 
@@ -57,27 +58,27 @@ MIN_BETA = 1e-6
 class Relation:
     """Settings of relation factorization.
 
-    To minimize the Kullback-Leibler divergence is to maximize the likelihood of the edges; levels can be
-    polished for it alone. The others start from what it finds, blurred a little, and are minimized by
-    multiplicative sweeps, see `graphsoft.methods.parts.losses`.
+    Minimizing the Kullback-Leibler divergence maximizes the likelihood of the edges. Levels can be polished
+    for this loss only. Other losses start from what it finds, blurred a little, and are minimized by
+    multiplicative sweeps; see `graphsoft.methods.parts.losses`.
 
     Parameters
     ----------
     loss : {"kullback-leibler", "frobenius"} or float
         How far the model is from the weights. A number is the beta of a beta-divergence, from 1e-6 to 2: 1
-        is Kullback-Leibler, and 2 is Frobenius, half the squared distance. The larger it is, the more
-        the heaviest edges count.
+        is Kullback-Leibler, and 2 is Frobenius, half the squared distance. The larger beta is, the more the
+        heaviest edges count.
     support : {"adaptive", "dense"}
-        ``adaptive`` keeps for every node the clusters it may belong to, in time and memory that do not depend
-        on m; ``dense`` keeps all m, the reference for small m.
+        ``adaptive`` keeps for every node only the clusters it may belong to, so that time and memory do not
+        depend on the number of clusters m. ``dense`` keeps all m: the reference for small m.
     rounds : int
-        Times the support is widened on the graph itself; on the coarser scales once. Where levels are
-        polished, the last of several times for the finest one comes when all are found, with adaptive
-        support; the top one is polished as many times, those in between once.
+        How often the support is widened on the graph itself; on coarser scales it is widened once. In a
+        polished hierarchy the finest level has its last round when all levels are found. The top level is
+        polished in as many rounds, levels in between in one.
     sweeps : int
-        Sweeps after each widening; with dense support a round has ``2 * (sweeps + 1)`` in all.
+        Sweeps after each widening. With dense support a round has ``2 * (sweeps + 1)`` sweeps in all.
     max_sweeps : int
-        Sweeps under another loss, which follow those.
+        Sweeps under another loss, after those under Kullback-Leibler.
 
     Examples
     --------
@@ -111,16 +112,16 @@ class Relation:
     ) -> Clustering:
         """Factorize the graph, from the coarsest scale of a contraction to the finest.
 
-        The trace is minus the log-likelihood, each time that the support is widened on the graph itself; with
-        dense support, before each sweep. Under another loss it is that loss, of the weights divided by the
-        largest, at the start and after each sweep; it never rises.
+        The trace is minus the log-likelihood, each time that the support is widened on the graph itself, or
+        with dense support before each sweep. Under another loss it is this loss at the start and after each
+        sweep, for weights divided by the largest; it never rises.
         """
         graph, log = sample.graph, Log("factorizing", 0, progress)
         if sample.ordered:
             memberships = self._through_scales(graph, count, log)
         else:
-            near = in_clumps(graph)
-            memberships = self._through_scales(near.graph, count, log)[near.places]
+            moved = in_clumps(graph)
+            memberships = self._through_scales(moved.graph, count, log)[moved.places]
         if self.beta != 1 and graph.adjacency.nnz:
             found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
             return replace(found, sweeps=log.sweeps + found.sweeps)
@@ -134,7 +135,7 @@ class Relation:
 
     @property
     def _in_a_round(self) -> int:
-        """Sweeps of a round; with dense support they are plain steps, which get half as far."""
+        """Sweeps of a round. With dense support there are twice as many, since plain steps go half as far."""
         return (self.sweeps + 1) * (2 if self.support == "dense" else 1)
 
     def _has_loss(self) -> bool:
@@ -146,14 +147,14 @@ class Relation:
 
     def _through_scales(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
         scales = coarsen(graph, count, log.progress, np.float32)
-        # neighboring clusters get neighboring numbers, for what is read together to lie together
+        # neighboring clusters get neighboring numbers, so that what is read together lies together
         memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
         worked = sum(len(scale.graph) >= MIN_NODES * count for scale in scales)
         log.planned += self._in_a_round * (worked + self.rounds)
         while scales:
             memberships = memberships[scales.pop().group]
             if not scales:
-                log.trace.clear()  # what is reported is the graph itself
+                log.trace.clear()  # the trace that is reported is that of the graph itself
                 memberships = self._fit(graph, memberships, log, self.rounds, MIN_SHARE)
             elif len(scales[-1].graph) >= MIN_NODES * count:
                 memberships = self._fit(scales[-1].graph, memberships, log, 1, MIN_SHARE_ON_SCALES)
@@ -174,25 +175,25 @@ class Relation:
 
 
 def by_likelihood(method: Method) -> TypeGuard[Relation]:
-    """Tell whether a method maximizes the likelihood: it can do with any graph, and be polished."""
+    """Tell whether a method maximizes the likelihood. Such a method takes any graph, and can be polished."""
     return isinstance(method, Relation) and method.beta == 1
 
 
 def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log) -> sp.csr_array:
-    # a cluster at exactly zero stays there, so every one starts with a little
+    # a share of exactly zero stays zero, so every cluster starts with a little
     shares = (1.0 - ENTRY_SHARE) * memberships.toarray() + ENTRY_SHARE / memberships.shape[1]
     spare = np.empty_like(shares)
     for _ in range(sweeps):
         log.count(_dense_sweep(graph, shares, spare))
         shares, spare = spare, shares
     small = shares < MIN_SHARE_DENSE
-    small[small.all(axis=1)] = False  # of very many clusters a node may hold a little each
+    small[small.all(axis=1)] = False  # a node may hold a little of each of very many clusters
     shares[small] = 0.0
     return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
-    """Take one step from dense memberships, written to `stepped`; returns the log-likelihood before it."""
+    """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step."""
     adjacency = graph.adjacency
     inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), inverse_or_zero(graph.degrees @ shares)
     likelihood = np.empty(len(graph))

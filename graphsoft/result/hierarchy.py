@@ -48,7 +48,7 @@ class Hierarchy(Sequence[Level]):
     settings : Settings
         How it was asked for.
     features : Features or None
-        The points' features, perhaps in the caller's own array; None where a graph was given.
+        The points' features, perhaps in the caller's own array; None if a graph was given.
     """
 
     levels: tuple[Level, ...]
@@ -92,14 +92,14 @@ class Hierarchy(Sequence[Level]):
         Parameters
         ----------
         a, b : str
-            Ids in the tree, as ``"2-7"``.
+            Ids in the tree, such as ``"2-7"``.
         count : int
-            At most so many; none that has nothing of one of the two.
+            At most so many points are listed. All of them have a share in both clusters.
 
         Returns
         -------
         TornPoints
-            ``points, nodes, shares``: those with the largest smaller membership in the two come first.
+            ``points, nodes, shares``. Points come first whose smaller share in the two is largest.
 
         Examples
         --------
@@ -118,20 +118,20 @@ class Hierarchy(Sequence[Level]):
         return TornPoints((a, b), points, tuple(self.nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
-        """Describe the clusters of a level: size, how sure it is, what it is near, and whom to look at.
+        """Describe the clusters of a level: size, certainty, neighbors, exemplars, what sets them apart.
 
         Parameters
         ----------
         level : int
             Negative numbers count from the top.
         names, X
-            As for :meth:`distinctive`.
+            See :meth:`distinctive`.
 
         Returns
         -------
         Description
-            A sequence of :class:`graphsoft.result.description.ClusterDescription`; ``print`` shows it as a
-            table, and ``to_pandas()`` makes it a data frame.
+            A sequence of :class:`graphsoft.result.description.ClusterDescription`. ``print`` shows a table,
+            and ``to_pandas()`` makes a data frame.
 
         Examples
         --------
@@ -161,18 +161,18 @@ class Hierarchy(Sequence[Level]):
         level : int
             Negative numbers count from the top.
         count : int
-            For each cluster at most so many.
+            At most so many for each cluster.
         names : sequence of d, optional
-            The names of the features, as a vectorizer's ``get_feature_names_out()``; those of a data frame
-            are known.
+            The names of the features, such as a vectorizer's ``get_feature_names_out()``. The columns of a
+            data frame are used without asking.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
-            Another table of the same points: words, where embeddings were clustered.
+            Another table of the same points: for example words, if embeddings were clustered.
 
         Returns
         -------
         Distinctive
-            For each cluster ``(name, score)``, the most telling first; :mod:`graphsoft.result.distinctive`
-            says how words and other features are scored.
+            For each cluster pairs of ``(name, score)``, the most distinctive first. How words and other
+            features are scored is said in :mod:`graphsoft.result.distinctive`.
 
         Examples
         --------
@@ -197,20 +197,20 @@ class Hierarchy(Sequence[Level]):
         return Distinctive(ids, scores, meaning)
 
     def compare(self, other: Any) -> Comparison:
-        """Set another clustering of the same points beside this one.
+        """Compare this hierarchy with another clustering of the same points.
 
         Parameters
         ----------
         other : Hierarchy, Level, Clustering, mapping, labels or memberships
-            Where both have names of points, these are matched. A mapping, or a pandas Series indexed by
-            names, has a label for each name; labels, memberships and levels have a row for each point, in the
-            order of `nodes`.
+            If both have names of points, these are matched. A mapping, or a pandas Series indexed by names,
+            has a label for each name. Labels, memberships and levels have a row for each point, in the order
+            of `nodes`.
 
         Returns
         -------
         Comparison
-            ``adjusted_rand`` and ``nmi`` for each pair of levels, and ``matches``: which clusters are found
-            again, which split or merged. ``print`` shows it.
+            ``adjusted_rand`` and ``nmi`` for each pair of levels. ``matches`` says which clusters are found
+            again, which are split and which are merged. ``print`` shows it.
 
         Examples
         --------
@@ -234,13 +234,13 @@ class Hierarchy(Sequence[Level]):
         return compared(mine, theirs)
 
     def predict_proba(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> sp.csr_array:
-        """Say which clusters new points belong to: one step of the walk to old points, then to clusters.
+        """Compute memberships of new points: one step of the walk to old points, then to their clusters.
 
         Parameters
         ----------
         X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in fitting; a new point is joined to its nearest as the settings say. Where a
-            graph was given: weights to its n nodes, shape (q, n): the larger the nearer, not distances.
+            The same features as in fitting. A new point is joined to its nearest neighbors as the settings
+            say. If a graph was given: weights to its n nodes, shape (q, n), larger for nearer nodes.
         level : int
             Negative numbers count from the top.
         progress : callable, optional
@@ -250,8 +250,9 @@ class Hierarchy(Sequence[Level]):
         -------
         csr_array of shape (q, m)
             ``p(cluster | new point)``; rows sum to one. A row that equals an old point's, or a node's row of
-            weights, has that point's memberships to the last bit, those of the first of several. Rows without
-            neighbors are put where points without any are, or into the heaviest cluster, with a warning.
+            weights, has that point's memberships to the last bit; of several equal points the first counts.
+            Rows without neighbors go where old points without neighbors are, or else to the heaviest
+            cluster, with a warning.
 
         Examples
         --------
@@ -281,7 +282,7 @@ class Hierarchy(Sequence[Level]):
     def partial_update(
         self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
     ) -> Hierarchy:
-        """Take in new points, and refine memberships only where they came to lie.
+        """Add new points, and refine memberships only near them.
 
         The new points are joined to their nearest among old and new ones and start from what
         :meth:`predict_proba` says; a few sweeps refine them and their neighbors.
@@ -289,18 +290,19 @@ class Hierarchy(Sequence[Level]):
         Parameters
         ----------
         X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in fitting. Where a graph was given: weights to its n nodes on the scale of
+            The same features as in fitting. If a graph was given: weights to its n nodes on the scale of
             ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
         nodes : sequence of q, optional
-            Names of new nodes; without it they are called by their row numbers.
+            Names of new nodes. Without them their row numbers are their names.
         progress : callable, optional
             Called as ``progress(stage, done, total)``.
 
         Returns
         -------
         Hierarchy
-            Of n + q points, the old ones first. Clusters keep their numbers and parents, edges between old
-            points their weights, and old points that were not refined their memberships to the last bit.
+            With n + q points, the old ones first. Clusters keep their numbers and parents. Edges between old
+            points keep their weights, and old points that were not refined keep their memberships to the last
+            bit.
 
         Examples
         --------

@@ -34,10 +34,10 @@ class Level:
         Weight of the graph in each cluster; every level's masses sum to the graph's total weight.
     graph : csr_array of shape (m, m)
         ``W = B^T D^-1 B``, transition frequencies between clusters; its rows sum to `mass`. B is the
-        bipartite graph that the level was fitted with: from points to clusters, ``B = D memberships``, for a
-        polished level and for the finest, and from the clusters below to these with ``polish=False``. By
-        any method but relation factorization it is ``S^T W S``, with W the graph that was clustered and S
-        its memberships: a walk of one step more, for hard clusters would never be left otherwise.
+        bipartite graph that the level was fitted with. For a polished level and for the finest it goes from
+        points to clusters, ``B = D memberships``; with ``polish=False`` from the clusters below to these. For
+        methods other than relation factorization it is ``S^T W S``, where W is the graph that was clustered
+        and S its memberships. This walk takes one step more, or else it could not leave a hard cluster.
     degrees : ndarray of shape (n,)
         Weight of the graph at each point.
     report : LevelReport
