@@ -98,14 +98,14 @@ class Clustering:
     memberships : csr_array of shape (n, m)
         ``p(cluster | point)``; every row sums to one.
     trace : tuple of float
-        What the method minimizes, as it fell; one entry or none for methods that do not show their steps. It
-        does not rise, but for what relation factorization with adaptive support pays for small shares that it
-        drops and for edges whose ends share no cluster, and for rounding in scikit-learn's mixtures. (Its
-        sweeps that go further than a step are not proven to lower it; none was found that does not.)
+        What the method minimizes, step by step; at most one entry for methods that do not show their steps.
+        It does not rise, with two exceptions. Relation factorization with adaptive support may lose a little
+        when it drops small shares or when the ends of an edge share no cluster. Mixtures of scikit-learn may
+        rise by rounding.
     status : str
-        What happened, in words; it says so if more work would help.
+        What happened, in words, and what to do if more work would help.
     sweeps : int
-        Steps taken, on all scales; 0 where that has no meaning.
+        Steps taken, on all scales; 0 for methods without steps.
     nodes : sequence of n
         The names of the points in row order: those of a networkx graph, else ``range(n)``.
     pairs_kept, pairs_known : int or None
@@ -126,7 +126,7 @@ class Clustering:
 
     @cached_property
     def labels(self) -> Array:
-        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
+        """The likeliest cluster of every point, int32 of shape (n,); of equal ones the lower number."""
         return likeliest(self.memberships)
 
     @cached_property
@@ -138,13 +138,13 @@ class Clustering:
 class Method(Protocol):
     """A clustering method: its settings, frozen and checked when they are made.
 
-    Settings are all that it holds; `cluster` depends on nothing but its arguments. A method that has a true
+    It holds settings only, and `cluster` depends on nothing but its arguments. A method that has a true
     attribute ``takes_pairs`` is given known pairs as `Sample.pairs`; for all others they are put into the
     graph.
     """
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Tell what the method looks at: ``graph``, ``features``, or both.
+        """Return what the method looks at: ``graph``, ``features``, or both.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Method(Protocol):
     ) -> Clustering:
         """Cluster the points; there are more than `count` of them, and `count` is at least 2.
 
-        A graph has at least one edge. Its isolated nodes have been left out, where enough others remain.
+        A graph has at least one edge. Isolated nodes have been left out if enough others remain.
         """
 
 
@@ -209,5 +209,5 @@ def swept(
 
 
 def takes_pairs(method: Method) -> bool:
-    """Tell whether a method itself sees to what is known of pairs."""
+    """Tell whether a method uses known pairs itself."""
     return bool(getattr(method, "takes_pairs", False))

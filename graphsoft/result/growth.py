@@ -75,7 +75,7 @@ def grown(
     values : ndarray or csr_array
         Checked by `reference`.
     names : sequence, optional
-        Of new nodes; points of a table have none.
+        The names of new nodes; points of a table have none.
     progress : callable, optional
 
     Returns
@@ -96,18 +96,20 @@ def grown(
            [0., 3., 0.]])
     """
     if not isinstance(reference, ReferencePoints) or features is None:
-        return _grown(graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress))
+        return _with_edges(
+            graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress)
+        )
     if names is not None:
         raise InputError("nodes", "points of a table have no names", "leave it out")
     old = features.values
     both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stack_rows(old, values)
-    found = _by_points(graph, reference, reference.neighbors_of(values, progress), progress)
+    found = _with_points(graph, reference, reference.neighbors_of(values, progress), progress)
     fitted = features.fitted or len(reference.representatives)
     return replace(found, features=replace(features, values=both, fitted=fitted))
 
 
-def _grown(
-    graph: Graph, edges: Any, names: Sequence[Any] | None, sites: Array | None, step: sp.csr_array
+def _with_edges(
+    graph: Graph, edges: Any, names: Sequence[Any] | None, distinct: Array | None, step: sp.csr_array
 ) -> Growth:
     """Add nodes, and edges to them from nodes with lower numbers."""
     old, whole = len(graph), edges.shape[0]
@@ -122,13 +124,13 @@ def _grown(
     near = np.union1d(np.arange(old, whole), edges.coords[1])
     notes = (*graph.notes, f"{whole - old} points added")
     whole_graph = replace(
-        graph, adjacency=both, nodes=_names(graph, names, whole), notes=notes, duplicates=sites
+        graph, adjacency=both, nodes=_names(graph, names, whole), notes=notes, duplicates=distinct
     )
     return Growth(whole_graph, near, step)
 
 
 def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[Any]:
-    """Name the new nodes; by their numbers, where nobody does."""
+    """Name the new nodes, by their numbers if no names are given."""
     old = len(graph)
     if names is None and isinstance(graph.nodes, range):
         return range(whole)
@@ -152,14 +154,16 @@ def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[An
 
 
 def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
-    """Read the edges of new nodes to old ones, and perhaps among each other."""
+    """Read the edges of new nodes: those to old nodes, and those among each other if there are any."""
     old, count = len(graph), rows.shape[0]
     across = rows[:, :old].tocoo()
     numbers, columns, weights = [across.coords[0] + old], [across.coords[1]], [across.data]
     if rows.shape[1] > old:
         among, pair = asymmetry(rows[:, old:].tocsr())
         if pair is not None:
-            problem = f"the weights among new nodes are not symmetric, as those of {pair[0]} and {pair[1]}"
+            problem = (
+                f"the weights among new nodes are not symmetric, for example those of {pair[0]} and {pair[1]}"
+            )
             raise InputError("X", problem, "give both directions of an edge the same weight")
         lower = sp.tril(among).tocoo()
         numbers, columns = [*numbers, lower.coords[0] + old], [*columns, lower.coords[1] + old]
@@ -169,46 +173,50 @@ def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
     return sp.coo_array((np.concatenate(weights), ends), shape=shape)
 
 
-def _by_points(graph: Graph, reference: ReferencePoints, new: NewPoints, progress: Progress | None) -> Growth:
-    """Add points, and join them to their nearest among old and new ones.
+def _with_points(
+    graph: Graph, reference: ReferencePoints, new: NewPoints, progress: Progress | None
+) -> Growth:
+    """Add points, and join them to the nearest old and new ones.
 
-    A copy of an old point has the edges of its first copy, and edges of weight 1 to other copies.
+    A copy of an old point gets the edges of the first copy, and edges of weight 1 to other copies.
     """
     old, known = len(graph), len(reference.representatives)
-    sites = np.arange(old) if graph.duplicates is None else graph.duplicates.astype(np.int64)
+    distinct = np.arange(old) if graph.duplicates is None else graph.duplicates.astype(np.int64)
     same, first = new.copy_of, first_copies(new.points)
     fresh = np.flatnonzero((same < 0) & (first == np.arange(len(first))))
     number = np.full(len(first), -1)
     number[fresh] = known + np.arange(len(fresh))
     added = np.where(same >= 0, same, number[first])
-    ends = _edges_of_sites(reference, new, fresh, progress)
-    every = np.concatenate([sites, added])
+    ends = _edges_of_distinct(reference, new, fresh, progress)
+    every = np.concatenate([distinct, added])
     parts = [
-        _spread(*ends, every, old),
-        _of_copies(graph, reference, every),
-        _ties(every, old, reference.n_neighbors),
+        _repeated_for_copies(*ends, every, old),
+        _edges_of_copies(graph, reference, every),
+        _edges_among_copies(every, old, reference.n_neighbors),
     ]
     one, two, size = (np.concatenate([part[side] for part in parts]) for side in range(3))
     shape = (len(every), len(every))
-    told_apart = len(fresh) + known == len(every)
+    all_distinct = len(fresh) + known == len(every)
     edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
-    kind = graph.adjacency.indices.dtype
-    numbers = None if told_apart else every.astype(kind)
-    return _grown(graph, edges, None, numbers, reference.step_of(new))
+    dtype = graph.adjacency.indices.dtype
+    numbers = None if all_distinct else every.astype(dtype)
+    return _with_edges(graph, edges, None, numbers, reference.step_of(new))
 
 
 Edges = tuple[Array, Array, Array]  # one end, the other, weights
 
 
-def _edges_of_sites(
+def _edges_of_distinct(
     reference: ReferencePoints, new: NewPoints, fresh: Array, progress: Progress | None
 ) -> Edges:
-    """Join distinct new points to the nearest of all distinct points; every edge once."""
+    """Join distinct new points to the nearest distinct points; every edge is listed once."""
     known, count, n_neighbors = len(reference.representatives), len(fresh), reference.n_neighbors
     if count == 0:
         return np.zeros(0, int), np.zeros(0, int), np.zeros(0)
     near, apart = new.indices[fresh], new.distances[fresh]
-    if count > 1 and reference.finder is None:  # an object of the caller's knows those it was fitted to
+    if (
+        count > 1 and reference.finder is None
+    ):  # an object passed by the caller only knows what it was fitted to
         mine, between = nearest_neighbors(
             _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
         )
@@ -227,17 +235,17 @@ def _edges_of_sites(
 
 
 def _rescaled(points: Points) -> Points:
-    """Bring points that lie far from all old ones to an ordinary size, for a search among themselves."""
+    """Bring points far from all old ones to an ordinary size, so that they can be searched."""
     if points.metric in DIRECTIONS:
         return points
     own = Points.of(points.values, points.metric)
     return replace(own, exponent=own.exponent + points.exponent)
 
 
-def _spread(one: Array, two: Array, size: Array, sites: Array, old: int) -> Edges:
-    """Repeat edges of new sites for all copies, each joined to one copy of the other site, by turns."""
-    counts = np.bincount(sites)
-    members = np.argsort(sites, kind="stable")
+def _repeated_for_copies(one: Array, two: Array, size: Array, distinct: Array, old: int) -> Edges:
+    """Repeat edges for all copies of a point; the copies of the other end take turns."""
+    counts = np.bincount(distinct)
+    members = np.argsort(distinct, dtype="stable")
     starts = np.cumsum(counts) - counts
     fresh = members[starts[two]] >= old  # both ends are new, and either may have more copies
     repeats = np.where(fresh, np.maximum(counts[one], counts[two]), counts[one])
@@ -247,21 +255,21 @@ def _spread(one: Array, two: Array, size: Array, sites: Array, old: int) -> Edge
     return members[starts[one] + turn % counts[one]], members[starts[two] + turn % counts[two]], size[edge]
 
 
-def _of_copies(graph: Graph, reference: ReferencePoints, sites: Array) -> Edges:
-    """Give new copies of old points the edges that the first copy has to other sites."""
+def _edges_of_copies(graph: Graph, reference: ReferencePoints, distinct: Array) -> Edges:
+    """Give new copies of old points the edges that the first copy has to other points."""
     old = len(graph)
-    copies = old + np.flatnonzero(sites[old:] < len(reference.representatives))
-    rows = graph.adjacency[reference.representatives[sites[copies]]].tocoo()
+    copies = old + np.flatnonzero(distinct[old:] < len(reference.representatives))
+    rows = graph.adjacency[reference.representatives[distinct[copies]]].tocoo()
     one, two = copies[rows.coords[0]], rows.coords[1].astype(np.int64)
-    apart = sites[one] != sites[two]
+    apart = distinct[one] != distinct[two]
     return one[apart], two[apart], rows.data[apart]
 
 
-def _ties(sites: Array, old: int, n_neighbors: int) -> Edges:
-    """Join each new copy to some earlier ones of its site: the last one, and those 2, 4, 8, ... before."""
-    members = np.argsort(sites, kind="stable")
-    counts = np.bincount(sites)
-    rank = np.arange(len(sites)) - np.repeat(np.cumsum(counts) - counts, counts)
+def _edges_among_copies(distinct: Array, old: int, n_neighbors: int) -> Edges:
+    """Join each new copy to earlier copies of its point: the last one, and those 2, 4, 8, ... before."""
+    members = np.argsort(distinct, dtype="stable")
+    counts = np.bincount(distinct)
+    rank = np.arange(len(distinct)) - np.repeat(np.cumsum(counts) - counts, counts)
     ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for power in range(max(1, -(-n_neighbors // 2))):
         places = np.flatnonzero((members >= old) & (rank >= 1 << power))
@@ -306,11 +314,11 @@ def refined_levels(
     ----------
     growth : Growth
     levels : sequence of Level
-        As they were, finest first.
+        As they were before, finest first.
     guesses : sequence of csr_array of shape (q, m)
         First guesses for the new points on each level.
     settings : Settings
-        Of the hierarchy. Where it knew pairs or labels, only the new points are refined.
+        Those of the hierarchy. If it has known pairs or labels, only the new points are refined.
     progress : callable, optional
 
     Returns
@@ -348,7 +356,7 @@ def refined(
     memberships : csr_array of shape (n + q, m)
         A first guess for the new points below those of the old ones.
     parents : sequence of csr_array
-        Of a polished hierarchy, whose finest memberships serve the top level; else empty.
+        Those of a polished hierarchy, whose finest memberships serve the top level; else empty.
     progress : callable, optional
 
     Returns
@@ -363,20 +371,20 @@ def refined(
     for each in parents:
         group = one_cluster_each(likeliest(each), each.shape[1])
         upper = group if upper is None else (upper @ group).tocsr()
-    sites = graph.duplicates
-    heads = np.zeros(0, int) if sites is None else np.unique(sites, return_index=True)[1]
+    distinct = graph.duplicates
+    heads = np.zeros(0, int) if distinct is None else np.unique(distinct, return_index=True)[1]
     alike = memberships[heads]
-    if sites is None or (memberships != alike[sites]).nnz:
+    if distinct is None or (memberships != alike[distinct]).nnz:
         found = refit_rows(graph, memberships, near, upper, SWEEPS, progress)
         return with_rows(memberships, near, found), near
-    merged = np.unique(sites[near])
+    merged = np.unique(distinct[near])
     found = refit_rows(without_copies(graph)[0], alike, merged, upper, SWEEPS, progress)
-    rows = np.flatnonzero(np.isin(sites, merged))
-    return with_rows(memberships, rows, with_rows(alike, merged, found)[sites[rows]]), rows
+    rows = np.flatnonzero(np.isin(distinct, merged))
+    return with_rows(memberships, rows, with_rows(alike, merged, found)[distinct[rows]]), rows
 
 
 def with_rows(matrix: sp.csr_array, rows: Array, new: sp.csr_array) -> sp.csr_array:
-    """Put new rows in the places of some; the bits of all others stay.
+    """Replace some rows; all others keep their bits.
 
     Examples
     --------
