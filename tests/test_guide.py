@@ -89,7 +89,7 @@ def test_links_lead_to_files(page):
 
 @every(PAGES)
 def test_names_exist(page):
-    for name in re.findall(r"`(graphsoft(?:\.\w+)+)", text_of(page)):
+    for name in re.findall(r"(?:`|^::: )(graphsoft(?:\.\w+)+)", text_of(page), flags=re.MULTILINE):
         find(name)
     for script in re.findall(r"examples/[\w/]+\.(?:py|yml|png|md)", text_of(page)):
         assert (ROOT / script).exists(), script

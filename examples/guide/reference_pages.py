@@ -12,10 +12,12 @@ PARAMETER = re.compile(
     r'<div class="doc-md-description">\s*(?P<words>.*?)\s*</div>\s*</li>\s*',
     flags=re.DOTALL,
 )
+# a dash before nothing, where a type says all
+EMPTY = re.compile(r'\u2013\s*<div class="doc-md-description">\s*</div>')
 
 
 def on_page_content(html, **_):
-    return listed_together(ROLE.sub(link, html))
+    return EMPTY.sub("", listed_together(ROLE.sub(link, html)))
 
 
 def link(match):
