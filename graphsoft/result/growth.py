@@ -245,7 +245,7 @@ def _rescaled(points: Points) -> Points:
 def _repeated_for_copies(one: Array, two: Array, size: Array, distinct: Array, old: int) -> Edges:
     """Repeat edges for all copies of a point; the copies of the other end take turns."""
     counts = np.bincount(distinct)
-    members = np.argsort(distinct, dtype="stable")
+    members = np.argsort(distinct, kind="stable")
     starts = np.cumsum(counts) - counts
     fresh = members[starts[two]] >= old  # both ends are new, and either may have more copies
     repeats = np.where(fresh, np.maximum(counts[one], counts[two]), counts[one])
@@ -267,7 +267,7 @@ def _edges_of_copies(graph: Graph, reference: ReferencePoints, distinct: Array) 
 
 def _edges_among_copies(distinct: Array, old: int, n_neighbors: int) -> Edges:
     """Join each new copy to earlier copies of its point: the last one, and those 2, 4, 8, ... before."""
-    members = np.argsort(distinct, dtype="stable")
+    members = np.argsort(distinct, kind="stable")
     counts = np.bincount(distinct)
     rank = np.arange(len(distinct)) - np.repeat(np.cumsum(counts) - counts, counts)
     ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
