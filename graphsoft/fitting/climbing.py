@@ -159,14 +159,15 @@ def _finest(
     random: np.random.Generator,
     progress: Progress | None,
 ) -> FittedLevel:
-    """Factorize the points' graph. Where other levels follow, one round is left for when they are found."""
+    """Factorize the points' graph. If other levels follow, one round is left for when they are found."""
     began = time.perf_counter()
     if sizes[1:] and method.rounds > 1:
         method = replace(method, rounds=method.rounds - 1)
-    found = find(Sample(graph, ordered=True), sizes[0], method, random, progress)
-    trace = tuple(-value for value in found.trace)
+    inside = Work(Sample(graph, ordered=True)).without_strays(sizes[0])
+    found = method.cluster(inside.sample, sizes[0], random, progress)
+    memberships, trace = inside.restore(found.memberships), tuple(-value for value in found.trace)
     seconds = time.perf_counter() - began
-    return FittedLevel(found.memberships, graph, None, found.status, found.sweeps, trace, seconds)
+    return FittedLevel(memberships, graph, None, found.status, found.sweeps, trace, seconds)
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None, memberships: sp.csr_array) -> Limits:
