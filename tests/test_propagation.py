@@ -14,6 +14,7 @@ import graphsoft
 from graphsoft.datasets import read
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError
+from graphsoft.fitting.climbing import FittedLevel
 from graphsoft.graph.reading import as_graph
 from graphsoft.propagation import conjugate_gradients
 from graphsoft.result.hierarchy import Hierarchy
@@ -52,7 +53,8 @@ def with_level(W, S):
     """A hierarchy of one level."""
     graph, memberships = graph_of(W), sp.csr_array(S)
     clusters = cluster_graph(memberships, graph.degrees)
-    return Hierarchy((Level.of(graph, memberships, None, clusters),), graph, None, None)
+    fitted = FittedLevel(memberships, clusters, None, "made by hand", 0, (), 0.0)
+    return Hierarchy((Level.of(graph, fitted, None),), graph, None, None)
 
 
 def same(found, wanted):
