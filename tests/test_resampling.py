@@ -1,4 +1,4 @@
-"""What is found again when edges are weighed anew."""
+"""Stability: what is found again on graphs with random weights."""
 
 import networkx as nx
 import numpy as np
@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.resampling import _company_kept, _overlaps, _reverse, _weighed_anew
-from graphsoft.result.level import Level
+from graphsoft.linalg.memberships import frozen_rows, rows_to_one
+from graphsoft.resampling import _company_kept, _overlaps, _reverse, _with_random_weights
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import factored_graphs, graphs
 
 
 @given(graphs(), st.integers(0, 9))
-def test_edges_are_weighed_anew_and_stay_symmetric(graph, seed):
-    again = _weighed_anew(graph, _reverse(graph), np.random.default_rng(seed)).adjacency
+def test_random_weights_stay_symmetric(graph, seed):
+    again = _with_random_weights(graph, _reverse(graph), np.random.default_rng(seed)).adjacency
     dense, before = again.toarray(), graph.adjacency.toarray()
     np.testing.assert_array_equal(dense, dense.T)
     np.testing.assert_array_equal(dense > 0, before > 0)
@@ -26,7 +26,7 @@ def test_edges_are_weighed_anew_and_stay_symmetric(graph, seed):
 
 def test_the_factors_are_exponential():
     graph = graph_of(np.ones((400, 400)))
-    dense = _weighed_anew(graph, _reverse(graph), np.random.default_rng(0)).adjacency.toarray()
+    dense = _with_random_weights(graph, _reverse(graph), np.random.default_rng(0)).adjacency.toarray()
     factors = dense[np.triu_indices(400)]
     assert len(np.unique(factors)) == len(factors)
     for power, moment in ((1, 1.0), (2, 2.0), (3, 6.0)):
@@ -38,8 +38,7 @@ def test_overlaps_and_company_are_their_definitions(case, data):
     W, S = case
     T = S[:, data.draw(st.permutations(range(S.shape[1])))].copy()
     T[data.draw(st.integers(0, len(S) - 1))] = np.eye(S.shape[1])[0]
-    graph = graph_of(W)
-    one, other = (Level.of(graph, sp.csr_array(each), None, graph) for each in (S, T))
+    one, other = (frozen_rows(rows_to_one(sp.csr_array(each))) for each in (S, T))
     expected = [max(naive.overlap(s, t) for t in T.T) for s in S.T]
     overlap = _overlaps(one, other)
     np.testing.assert_allclose(overlap.max(axis=1).toarray(), expected, atol=1e-12)
@@ -51,8 +50,8 @@ def test_rounds_are_counted_and_averaged(monkeypatch):
     """With rounds that are known, every figure is its definition."""
     h = graphsoft.hierarchy(cloud(90), levels=[9, 4], n_neighbors=5)
     rounds = [graphsoft.hierarchy(cloud(90), levels=[9, 4], n_neighbors=k) for k in (4, 12, 30)]
-    to_come = iter(rounds)
-    monkeypatch.setattr("graphsoft.resampling._found_again", lambda h, graph, random: next(to_come))
+    to_come = iter([[level.memberships for level in other] for other in rounds])
+    monkeypatch.setattr("graphsoft.resampling._found_again", lambda *_: next(to_come))
     found = graphsoft.stability(h, 3)
     for at, level in enumerate(h):
         S, others = level.memberships.toarray(), [each[at].memberships.toarray() for each in rounds]
@@ -80,7 +79,7 @@ def test_clear_clusters_are_always_found_again():
 
 
 def test_what_is_not_there_is_not_found_again():
-    """Three clear clouds, and one level that must cut them where nothing tells how."""
+    """Three clear clouds, and one level that must cut them where nothing says how."""
     rng = np.random.default_rng(1)
     X = np.repeat(np.eye(3)[:, :2] * 20, 60, axis=0) + rng.normal(size=(180, 2))
     found = graphsoft.stability(graphsoft.hierarchy(X, levels=[12, 3]), 10)
@@ -119,7 +118,7 @@ def test_the_same_answer_twice_and_another_by_another_seed():
 )
 def test_every_round_does_as_the_hierarchy_did(settings, monkeypatch):
     """With all edges as they were, another round with the same settings finds the same."""
-    monkeypatch.setattr("graphsoft.resampling._weighed_anew", lambda graph, reverse, random: graph)
+    monkeypatch.setattr("graphsoft.resampling._with_random_weights", lambda graph, reverse, random: graph)
     h = graphsoft.hierarchy(graphsoft.knn_graph(cloud(150)), levels=[10, 5], **settings)
     found = graphsoft.stability(h, 1)
     for level, clusters, points in zip(h, found.clusters, found.points, strict=True):
