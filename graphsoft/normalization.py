@@ -253,7 +253,7 @@ def _symmetric(matrix: Any, negative: bool) -> sp.csr_array:
     """Check a symmetric matrix, and copy it with its two directions made equal."""
     if not sp.issparse(matrix):
         raise InputError("matrix", f"got {shown(matrix)}", "pass a SciPy sparse matrix")
-    given = sparse_matrix(matrix, "matrix")
+    given = sparse_matrix(matrix, "matrix", rounded=True)
     if given.shape[0] != given.shape[1]:
         raise InputError("matrix", f"has shape {given.shape}", "pass a square one")
     if not negative and (given.data < 0).any():

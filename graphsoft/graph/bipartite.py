@@ -62,9 +62,9 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
     if isinstance(A, Graph) or is_networkx(A):
         raise InputError("A", "is a graph, not a table of rows and columns", "pass it to hierarchy as it is")
     if sp.issparse(A):
-        matrix = sparse_matrix(A, "A")
+        matrix = sparse_matrix(A, "A", rounded=True)
     else:
-        matrix = sp.csr_array(dense_matrix(A, "A").astype(np.float64))
+        matrix = sp.csr_array(dense_matrix(A, "A", rounded=True).astype(np.float64))
     above, beside = matrix.shape
     nodes = _names(rows, columns, above, beside)
     weights, notes = weight_matrix(matrix, "A")

@@ -99,8 +99,10 @@ def _directed(X: Any) -> tuple[sp.csr_array, Any, list[str]]:
         return checked.adjacency, checked.nodes, list(checked.notes)
     if is_networkx(X):
         matrix, nodes, notes = from_networkx(X, "X")
+    elif sp.issparse(X):
+        matrix = sparse_matrix(X, rounded=True)
     else:
-        matrix = sparse_matrix(X) if sp.issparse(X) else sp.csr_array(dense_matrix(X).astype(np.float64))
+        matrix = sp.csr_array(dense_matrix(X, rounded=True).astype(np.float64))
     if matrix.shape[0] != matrix.shape[1]:
         problem = f"is a graph of shape {matrix.shape}, which is not square"
         raise InputError("X", problem, "pass one row and one column for each node")

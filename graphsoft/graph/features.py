@@ -10,12 +10,15 @@ import scipy.sparse as sp
 from graphsoft.errors import InputError
 from graphsoft.graph.adjacency import is_networkx
 from graphsoft.graph.graph import Graph
-from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.dense_input import dense_features, frame_columns
+from graphsoft.input.large_numbers import LARGER_UNIT, Origin
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["Features", "checked_table"]
+__all__ = ["Features", "checked_features"]
 
 SPARSE_METRICS = ("euclidean", "cosine")
+# Under these metrics distances stay the same when a number is subtracted from a whole column.
+MOVABLE = ("euclidean", "manhattan", "chebyshev", "hamming")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,9 @@ class Features:
         The caller's own search for neighbors, fitted to the distinct points, in place of graphsoft's.
     fitted : int or None
         How many distinct points that search knows, if others came in later.
+    origin : tuple of d numbers, or None
+        What was subtracted from each column, exactly, because it holds whole numbers beyond 2**53 that
+        float64 would round. The same is subtracted from new points.
     """
 
     values: Any
@@ -44,28 +50,41 @@ class Features:
     columns: tuple[str, ...] | None = None
     neighbors: Any = None
     fitted: int | None = None
+    origin: Origin | None = None
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
+    @property
+    def unmoved(self) -> Any:
+        """The values, for methods whose result depends on where 0 is."""
+        if self.origin is None:
+            return self.values
+        problem = "holds numbers beyond 2**53 that must be moved, but this method depends on where 0 is"
+        raise InputError("X", problem, LARGER_UNIT)
 
-def checked_table(X: Any, metric: str) -> Any:
+
+def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
     """Check points given as a table or as a sparse matrix.
 
     Examples
     --------
-    >>> checked_table([[1, 2], [3, 4]], "manhattan")
+    >>> checked_features([[1, 2], [3, 4]], "manhattan").values
     array([[1., 2.],
            [3., 4.]])
     """
     if isinstance(X, Graph) or is_networkx(X):
         raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
     if not sp.issparse(X):
-        return dense_matrix(X)
+        columns, may_move = frame_columns(X), neighbors is None and metric in MOVABLE
+        values, origin = dense_features(X, may_move=may_move)
+        moved = 0 if origin is None else sum(number != 0 for number in origin)
+        notes = (f"{moved} columns moved near 0, because float64 would round their numbers",) if moved else ()
+        return Features(values, metric, notes, columns, neighbors, origin=origin)
     if metric not in SPARSE_METRICS:
         raise InputError(
             "metric",
             f"got {metric!r}, but X is sparse",
             f"use one of {', '.join(map(repr, SPARSE_METRICS))}, or pass X.toarray()",
         )
-    return sparse_matrix(X)
+    return Features(sparse_matrix(X), metric, neighbors=neighbors)

@@ -162,7 +162,7 @@ def checked_graph(graph: Graph, argument: str = "X") -> Graph:
         for name in KEPT:  # the weights may have changed since these were computed
             graph.__dict__.pop(name, None)
         return graph
-    made = symmetric_graph(sparse_matrix(graph.adjacency, argument), None, [], argument)
+    made = symmetric_graph(sparse_matrix(graph.adjacency, argument, rounded=True), None, [], argument)
     notes = tuple(map(str, graph.notes))
     new = tuple(note for note in made.notes if note not in notes)
     made = Graph(made.adjacency, graph.nodes, notes + new, graph.duplicates, bool(graph.from_distances))

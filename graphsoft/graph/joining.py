@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.errors import shown, warn
-from graphsoft.graph.features import Features, checked_table
+from graphsoft.graph.features import Features, checked_features
 from graphsoft.graph.graph import Graph, graph_of_weights
 from graphsoft.input.checks import callback, choice, generator, integer
 from graphsoft.input.mapped import take_rows
@@ -74,6 +74,11 @@ def knn_graph(
     joined to its own duplicates by weight 1, and to one duplicate of each neighbor. `Graph.duplicates` says
     which rows are identical.
 
+    Whole numbers beyond 2**53 are never rounded silently. A dense column that float64 would round, such as
+    times in nanoseconds, is moved by its smallest number, exactly, where that leaves distances as they are:
+    under ``euclidean``, ``manhattan``, ``chebyshev`` and ``hamming``. Where float64 cannot hold the numbers
+    even so, and in sparse data, they are refused. Floats are taken as they are: ``X.astype(float)`` rounds.
+
     The search is exact up to the sizes given in :mod:`graphsoft.neighbors.nearest`, and approximate for
     larger sets. The same input gives the same bits on any number of threads.
 
@@ -87,7 +92,7 @@ def knn_graph(
     """
     check_options(n_neighbors, metric, weights, symmetrize, progress)
     check_finder(neighbors, metric)
-    features = Features(checked_table(X, metric), metric, neighbors=neighbors)
+    features = checked_features(X, metric, neighbors)
     return joined_to_nearest(features, n_neighbors, weights, symmetrize, generator("rng", rng), progress)
 
 

@@ -25,11 +25,11 @@ from graphsoft.graph.adjacency import (
     warn_of_distances,
     weight_matrix,
 )
-from graphsoft.graph.features import Features, checked_table
+from graphsoft.graph.features import Features, checked_features
 from graphsoft.graph.graph import Graph, checked_graph, graph_of_weights, symmetric_graph
 from graphsoft.graph.joining import check_options, joined_to_nearest
 from graphsoft.input.checks import choice, generator
-from graphsoft.input.dense_input import dense_matrix, frame_columns, warn_of_columns
+from graphsoft.input.dense_input import dense_matrix, warn_of_columns
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.neighbors.external import check_finder
 from graphsoft.neighbors.nearest import METRICS
@@ -61,7 +61,8 @@ def as_graph(
         Features with one row for each point; or symmetric weights of at least 0; or a sparse matrix of
         distances to nearest neighbors, such as scikit-learn's ``KNeighborsTransformer`` makes. A CSR matrix
         of float64 weights that needs no change is not copied. You may change it later: the next call checks
-        the graph again and works with the new weights.
+        the graph again and works with the new weights. Weights are rounded to float64, whole numbers beyond
+        2**53 too, because only their ratios matter; for such numbers as features see :func:`knn_graph`.
     affinity : {"auto", "features", "precomputed"}
         What a matrix holds. ``auto`` takes a sparse square matrix as a graph, and any other as features.
         ``precomputed`` takes sparse and dense matrices as graphs. A sparse square matrix that is not
@@ -106,43 +107,49 @@ def read_input(
     choice("affinity", affinity, AFFINITIES)
     choice("metric", metric, METRICS)
     check_finder(neighbors, metric)
-    given = _read(X, affinity, metric, weights, symmetrize)
-    if neighbors is None:
-        return given
-    if isinstance(given, Graph):
+    given = _read(X, affinity, metric, weights, symmetrize, neighbors)
+    if neighbors is not None and isinstance(given, Graph):
         remedy = "leave it out, or say affinity='features' if X is a square sparse matrix of features"
         raise InputError("neighbors", "is of no use where X is a graph, or was taken as one", remedy)
-    return replace(given, neighbors=neighbors)
+    return given
 
 
-def _read(X: Any, affinity: str, metric: str, weights: str, symmetrize: str) -> Graph | Features:
+def _read(
+    X: Any, affinity: str, metric: str, weights: str, symmetrize: str, neighbors: Any
+) -> Graph | Features:
     if isinstance(X, Graph):
         return checked_graph(X)
     if is_networkx(X):
         matrix, nodes, notes = from_networkx(X, "X")
         return symmetric_graph(matrix, nodes, notes)
-    notes, columns = [], None
     if not sp.issparse(X):
-        columns, X = frame_columns(X), dense_matrix(X)
-        if affinity == "precomputed":
-            graph = symmetric_graph(sp.csr_array(X.astype(np.float64)), None, [])
-            warn_of_distances(graph.adjacency)
-            return graph
-        if affinity == "auto" and X.shape[0] == X.shape[1] > 1 and _symmetric(X):
-            notes = [
-                "a dense symmetric array was taken as features; affinity='precomputed' takes it as a graph"
-            ]
-        if columns is not None:
-            warn_of_columns(columns, X)
-    elif affinity == "precomputed":
-        return _given_or_lists(sparse_matrix(X, ordered=False), weights, symmetrize, [])
-    elif affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
-        matrix = sparse_matrix(X, ordered=False)
+        return _dense(X, affinity, metric, neighbors)
+    notes = []
+    if affinity == "precomputed":
+        return _given_or_lists(sparse_matrix(X, ordered=False, rounded=True), weights, symmetrize, [])
+    if affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
+        matrix = sparse_matrix(X, ordered=False, rounded=True)
         if metric == "euclidean" or _like_graph(matrix):
             notes = ["a square sparse matrix was taken as a graph"]
             return _given_or_lists(matrix, weights, symmetrize, notes)
         notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
-    return Features(checked_table(X, metric), metric, tuple(notes), columns)
+    return replace(checked_features(X, metric, neighbors), notes=tuple(notes))
+
+
+def _dense(X: Any, affinity: str, metric: str, neighbors: Any) -> Graph | Features:
+    """Read a dense table, and note or warn where it looks like something else than what it is taken for."""
+    if affinity == "precomputed":
+        graph = symmetric_graph(sp.csr_array(dense_matrix(X, rounded=True).astype(np.float64)), None, [])
+        warn_of_distances(graph.adjacency)
+        return graph
+    features = checked_features(X, metric, neighbors)
+    values, columns = features.values, features.columns
+    if columns is not None:
+        warn_of_columns(columns, values)
+    if affinity == "auto" and values.shape[0] == values.shape[1] > 1 and _symmetric(values):
+        note = "a dense symmetric array was taken as features; affinity='precomputed' takes it as a graph"
+        return replace(features, notes=(note, *features.notes))
+    return features
 
 
 def _symmetric(values: Array) -> bool:

@@ -15,12 +15,14 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.large_numbers import EXACT, Origin, first_rounded, moved, origin_of, rounding_error
 from graphsoft.input.mapped import allocate, is_mapped
 from graphsoft.parallel import row_blocks
 
 __all__ = [
     "REAL_KINDS",
     "USUAL_LABELS",
+    "dense_features",
     "dense_matrix",
     "frame_columns",
     "refuse_no_numbers",
@@ -37,7 +39,7 @@ USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
 FEWEST_COUNTED = 8
 
 
-def dense_matrix(data: Any, argument: str = "X") -> Array:
+def dense_matrix(data: Any, argument: str = "X", *, rounded: bool = False) -> Array:
     """Check a matrix of real numbers given as an array, a data frame, nested lists, ...
 
     Parameters
@@ -46,6 +48,9 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
         Any real dtype, memory order and container.
     argument : str
         The name to use in errors.
+    rounded : bool
+        Round whole numbers beyond 2**53, as is right for weights, of which only the ratios matter. Without it
+        they are refused if float64 does not hold them.
 
     Returns
     -------
@@ -59,6 +64,56 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
     array([[1., 2.],
            [3., 4.]])
     """
+    if rounded:
+        return _as_floats(_table(data, argument), argument, frame_columns(data))
+    return dense_features(data, argument)[0]
+
+
+def dense_features(
+    data: Any, argument: str = "X", *, may_move: bool = False, origin: Origin | None = None
+) -> tuple[Array, Origin | None]:
+    """Check features of points, and let no two of them become one by rounding.
+
+    Parameters
+    ----------
+    data : array_like of shape (n, d)
+        As for :func:`dense_matrix`.
+    argument : str
+        The name to use in errors.
+    may_move : bool
+        Whether numbers may be subtracted from the columns, as leaves Euclidean distances as they are.
+    origin : tuple of d numbers, optional
+        What was subtracted from other points, which these are to be compared with.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        As from :func:`dense_matrix`; float64 if something was subtracted.
+    tuple of d numbers, or None
+        What was subtracted.
+
+    Examples
+    --------
+    >>> values, origin = dense_features([[2**60], [2**60 + 1]], may_move=True)
+    >>> values.tolist(), dense_features([[2**60 + 5]], origin=origin)[0].tolist()
+    ([[0.0], [1.0]], [[5.0]])
+    """
+    table, columns = _table(data, argument), frame_columns(data)
+    values = _as_floats(table, argument, columns)
+    place = None
+    if origin is None:
+        place = first_rounded(table)
+        if place is not None and may_move:
+            origin = origin_of(table)
+    if origin is not None and len(origin) == values.shape[1]:  # where not, the caller says so
+        values, place = moved(table, origin)
+    if place is not None:
+        raise rounding_error(table[place], _place(place, columns), argument)
+    return values, origin
+
+
+def _table(data: Any, argument: str) -> Array:
+    """Read a table with at least one row and one column, of any real dtype or of objects that are numbers."""
     array = _as_array(data, argument)
     if array.ndim != 2:
         problem = f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}"
@@ -71,6 +126,11 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
         raise InputError(argument, f"got 0 features, shape {array.shape}", "pass at least one column")
     if array.dtype.kind == "O":
         refuse_no_numbers(array, argument, frame_columns(data))
+    return array
+
+
+def _as_floats(array: Array, argument: str, columns: tuple[str, ...] | None) -> Array:
+    """Convert a table to finite float32 or float64."""
     single = np.can_cast(array.dtype, np.float32)
     kind = np.dtype(np.float32 if single else np.float64)
     try:
@@ -80,7 +140,7 @@ def dense_matrix(data: Any, argument: str = "X") -> Array:
         raise InputError(
             argument, f"cannot be read as float64 ({error})", "rescale or drop such values"
         ) from error
-    _check_finite(array, result, argument, frame_columns(data))
+    _check_finite(array, result, argument, columns)
     return result
 
 
@@ -107,7 +167,7 @@ def _as_array(data: Any, argument: str) -> Array:
             )
         data = data.data
     try:
-        array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        array = _without_rounding(data, np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
     except (ValueError, TypeError) as error:
         raise InputError(
             argument,
@@ -135,6 +195,19 @@ def _as_array(data: Any, argument: str) -> Array:
     if array.dtype.kind == "O" and array.ndim == 1 and any(isinstance(each, str) for each in array[:99]):
         raise InputError(argument, "holds text", TEXTS)
     return array
+
+
+def _without_rounding(data: Any, array: Array) -> Array:
+    """Read whole numbers as objects where NumPy has rounded them, as beside floats in lists and frames."""
+    if isinstance(data, np.ndarray) or array.dtype != np.float64 or array.ndim != 2 or array.size == 0:
+        return array
+    if not any((np.abs(array[start:stop]) >= EXACT).any() for start, stop in row_blocks(array)):
+        return array
+    if not hasattr(data, "to_numpy"):
+        return np.asarray(data, dtype=object)
+    if all(str(dtype).lower().startswith("float") for dtype in getattr(data, "dtypes", ())):
+        return array
+    return np.asarray(data.to_numpy(dtype=object))
 
 
 def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | None = None) -> None:

@@ -17,11 +17,14 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.dense_input import REAL_KINDS, refuse_no_numbers
+from graphsoft.input.large_numbers import first_rounded, rounding_error
 
 __all__ = ["canonical", "check_rows", "narrow", "sparse_matrix"]
 
 
-def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> sp.csr_array:
+def sparse_matrix(
+    matrix: Any, argument: str = "X", *, ordered: bool = True, rounded: bool = False
+) -> sp.csr_array:
     """Check a SciPy sparse matrix or array of any format and bring it into float64 CSR.
 
     Parameters
@@ -33,6 +36,9 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
     ordered : bool
         Sort the columns of each row, sum repeated entries and drop zeros. Without it the entries of a row
         stay as they are stored.
+    rounded : bool
+        Round whole numbers beyond 2**53, as is right for weights, of which only the ratios matter. Without it
+        they are refused if float64 does not hold them.
 
     Returns
     -------
@@ -54,8 +60,11 @@ def sparse_matrix(matrix: Any, argument: str = "X", *, ordered: bool = True) -> 
             argument, f"has the unknown sparse format {matrix.format!r}", "convert it with tocsr()"
         )
     indptr, indices, values = reader(matrix, shape, argument)
-    values = _checked_values(values, indptr, indices, argument)
-    result = narrow(sp.csr_array((values, indices, indptr), shape=shape))
+    floats = _checked_values(values, indptr, indices, argument)
+    place = None if rounded else first_rounded(np.asarray(values)[:, None])
+    if place is not None:
+        raise rounding_error(values[place[0]], _place(place[0], indptr, indices), argument)
+    result = narrow(sp.csr_array((floats, indices, indptr), shape=shape))
     if not ordered:
         return result
     result = canonical(result)
@@ -150,14 +159,19 @@ def _checked_values(values: Array, indptr: Array, indices: Array, argument: str)
         ) from error
     if not np.isfinite(result).all():
         bad = np.flatnonzero(~np.isfinite(result))
-        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
-        place = f"({row}, {indices[bad[0]]})"
+        place = _place(int(bad[0]), indptr, indices)
         raise InputError(
             argument,
             f"{len(bad)} entries are NaN or infinite, the first is {values[bad[0]]!s} at {place}",
             "drop or fill those entries",
         )
     return result
+
+
+def _place(entry: int, indptr: Array, indices: Array) -> str:
+    """Put the row and the column of a stored entry into words."""
+    row = int(np.searchsorted(indptr, entry, side="right")) - 1
+    return f"({row}, {indices[entry]})"
 
 
 def _whole(values: Any, name: str, argument: str) -> Array:

@@ -90,7 +90,7 @@ class SphericalKMeans(FeaturesFromStarts):
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Find the centers from several starts."""
-        points = Points.of(sample.features.values, "cosine")
+        points = Points.of(sample.features.unmoved, "cosine")
         directed = np.flatnonzero(points.factors)
         rows = _unit_rows(points, directed)
         weights = np.zeros((len(points), count))

@@ -67,7 +67,7 @@ class NMF(FeaturesFromStarts):
         few = few_different(sample.features.values, "euclidean", count)
         if few is not None:
             return few
-        rows = _mean_square_one(non_negative(sample.features.values))
+        rows = _mean_square_one(non_negative(sample.features.unmoved))
         found = []
         for start in range(self.starts):
             found.append(self._factors(rows, count, random))
@@ -142,7 +142,7 @@ class GNMF:
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Update both factors in turn."""
-        rows, graph = non_negative(sample.features.values), sample.graph
+        rows, graph = non_negative(sample.features.unmoved), sample.graph
         few = few_different(rows, "euclidean", count)
         if few is not None:
             return few

@@ -99,7 +99,8 @@ def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
         raise InputError("neighbors", problem, remedy)
     if matrix.dtype.kind not in "biuf":
         raise InputError("neighbors", f"{method} gives the dtype {matrix.dtype}", "let it give distances")
-    result = sparse_matrix(matrix, "neighbors", ordered=False)  # compiled loops will trust its indices
+    # compiled loops will trust its indices
+    result = sparse_matrix(matrix, "neighbors", ordered=False, rounded=True)
     wrong = np.flatnonzero(result.data < 0)
     if len(wrong):
         problem = f"{method} gives {len(wrong)} negative distances, as {result.data[wrong[0]]}"

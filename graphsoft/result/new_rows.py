@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.input.dense_input import dense_matrix, frame_columns
+from graphsoft.input.dense_input import dense_features, dense_matrix, frame_columns
+from graphsoft.input.large_numbers import Origin
 from graphsoft.input.sparse_input import sparse_matrix
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
 ]
 
 
-def checked_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> Any:
+def checked_rows(
+    X: Any, columns: Sequence[int], sparse: bool, meaning: str, origin: Origin | None = None
+) -> Any:
     """Check rows in the same way as the input of a hierarchy, and that they are as wide as the old ones.
 
     Unlike that input, they may be none at all. Dense rows become sparse where the old ones are sparse, and
@@ -37,6 +40,8 @@ def checked_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> 
         Whether the old rows are sparse.
     meaning : {"features", "nodes"}
         What the columns stand for.
+    origin : tuple of d numbers, optional
+        What was subtracted from the columns of the old rows, as in `Features`.
 
     Examples
     --------
@@ -50,9 +55,12 @@ def checked_rows(X: Any, columns: Sequence[int], sparse: bool, meaning: str) -> 
     if len(shape) == 2 and shape[0] == 0:
         values: Any = sp.csr_array(shape) if sparse else np.zeros(shape)
     elif sp.issparse(X):
-        values = sparse_matrix(X) if sparse else sparse_matrix(X).toarray()
+        values = sparse_matrix(X, rounded=meaning == "nodes")
+        values = values if sparse else dense_features(values.toarray(), origin=origin)[0]
+    elif meaning == "nodes":
+        values = sp.csr_array(dense_matrix(X, rounded=True).astype(np.float64))
     else:
-        values = dense_matrix(X)
+        values = dense_features(X, origin=origin)[0]
         values = sp.csr_array(values.astype(np.float64)) if sparse else values
     if values.shape[1] not in columns:
         wanted = " or ".join(map(str, columns))

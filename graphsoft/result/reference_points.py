@@ -12,6 +12,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback
+from graphsoft.input.large_numbers import Origin
 from graphsoft.input.mapped import take_rows
 from graphsoft.neighbors.exact import candidate_scores
 from graphsoft.neighbors.external import found_among
@@ -74,6 +75,8 @@ class ReferencePoints:
         The caller's object that finds neighbors, if there is one.
     fitted : int
         The number of distinct points that `finder` was fitted to. They are the first ones.
+    origin : tuple of d numbers, or None
+        What was subtracted from the columns of the features.
     """
 
     count: int
@@ -87,6 +90,7 @@ class ReferencePoints:
     columns: tuple[str, ...] | None = None
     finder: Any = None
     fitted: int = 0
+    origin: Origin | None = None
 
     @classmethod
     def of(
@@ -117,13 +121,13 @@ class ReferencePoints:
         lists = ScaledLists.of(*indices_and_distances)
         return cls(
             len(graph), points, representatives, RowLookup.of(points), lists, paths, n_neighbors, weights,
-            features.columns, finder, fitted,
+            features.columns, finder, fitted, features.origin,
         )  # fmt: skip
 
     def rows(self, X: Any, growing: bool = False) -> Any:
         """Check the features of new points."""
         refuse_other_columns(X, self.columns)
-        return checked_rows(X, [self.points.values.shape[1]], self.points.sparse, "features")
+        return checked_rows(X, [self.points.values.shape[1]], self.points.sparse, "features", self.origin)
 
     def step(self, values: Any, progress: Progress | None = None) -> sp.csr_array:
         """Go to the nearest points, with the weights that edges to them would have."""
