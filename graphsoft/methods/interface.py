@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import submatrix
-from graphsoft.linalg.memberships import entropies, likeliest
+from graphsoft.linalg.memberships import SoftClusters
 
 __all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
 
@@ -90,7 +89,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clustering:
+class Clustering(SoftClusters):
     """Points in soft clusters: the result of every method.
 
     Attributes
@@ -123,16 +122,6 @@ class Clustering:
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
         return f"Clustering({points} points in {clusters} clusters: {self.status})"
-
-    @cached_property
-    def labels(self) -> Array:
-        """The likeliest cluster of every point, int32 of shape (n,); of equal ones the lower number."""
-        return likeliest(self.memberships)
-
-    @cached_property
-    def entropy(self) -> Array:
-        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
-        return entropies(self.memberships)
 
 
 class Method(Protocol):

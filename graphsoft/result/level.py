@@ -12,7 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.fitting.climbing import FittedLevel
 from graphsoft.fitting.report import LevelReport
 from graphsoft.graph.graph import Graph
-from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest, rows_to_one
+from graphsoft.linalg.memberships import SoftClusters, frozen, frozen_rows, rows_to_one
 from graphsoft.result.description import margins
 from graphsoft.result.walks import EquivalentAdjacency
 
@@ -20,7 +20,7 @@ __all__ = ["Level"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Level:
+class Level(SoftClusters):
     """One level of a hierarchy: n points in m clusters.
 
     Attributes
@@ -63,16 +63,6 @@ class Level:
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
         return f"Level({points} points in {clusters} clusters)"
-
-    @cached_property
-    def labels(self) -> Array:
-        """The likeliest cluster of every point, int32 of shape (n,); the lower index where two are equal."""
-        return likeliest(self.memberships)
-
-    @cached_property
-    def entropy(self) -> Array:
-        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
-        return entropies(self.memberships)
 
     @cached_property
     def margin(self) -> Array:
