@@ -1,4 +1,4 @@
-"""Normalized cuts: the value of any clustering of a graph, and the least there is for few nodes."""
+"""Normalized cuts: the value for any clustering of a graph, and the lowest possible one for few nodes."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from graphsoft.kernels import rows_of
 from graphsoft.kernels.cuts import cut_off, least_cut
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut"]
+__all__ = ["cut_and_mass", "cut_value", "exact_normalized_cut", "normalized_cut", "read_clustering"]
 
 MAX_NODES = 12
-# For each partition; many are left out unseen, but the others take longer.
+# For each partition; many are skipped, but the others take longer.
 SECONDS_EACH = 5e-8
 
 
 def normalized_cut(graph: Any, labels: Any) -> float:
-    """Compute the normalized cut of a clustering: what every cluster cuts off, over what it weighs.
+    """Compute the normalized cut of a clustering: what every cluster cuts off, over its mass.
 
     ``sum_r (sum of w_ij from A_r to other clusters) / (sum of w_ij from A_r to anywhere)``, between 0 and the
-    number of clusters. For soft clusters P it is ``sum_r 1 - (P^T W P)_rr / (P^T d)_r``, d the degrees. A
-    cluster that weighs nothing cuts nothing.
+    number of clusters. For soft clusters P it is ``sum_r 1 - (P^T W P)_rr / (P^T d)_r``, where d are the
+    degrees. A cluster without mass cuts nothing.
 
     Parameters
     ----------
     graph : Graph, networkx graph, sparse matrix, or points
         See :func:`graphsoft.as_graph`.
     labels : array_like of shape (n,), or memberships of shape (n, k)
-        The cluster of each node, numbers or strings; or an array or sparse matrix whose rows sum to one.
+        The cluster of each node as numbers or strings; or an array or sparse matrix whose rows sum to one.
 
     Returns
     -------
@@ -50,15 +50,28 @@ def normalized_cut(graph: Any, labels: Any) -> float:
     >>> round(normalized_cut(path, [0, 0, 1, 1]), 6), round(normalized_cut(path, [0, 1, 1, 1]), 6)
     (0.666667, 1.2)
     """
+    return cut_value(*read_clustering(graph, labels))
+
+
+def read_clustering(graph: Any, labels: Any) -> tuple[Graph, sp.csr_array]:
+    """Read a graph, and labels or memberships of its nodes, as scores take them.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> read_clustering(nx.path_graph(2), ["a", "b"])[1].toarray()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     checked, shares = as_graph(graph), shares_of(labels, "labels")
     if shares.shape[0] != len(checked):
         problem = f"got {shares.shape[0]} for {len(checked)} nodes"
         raise InputError("labels", problem, "give one for each node")
-    return cut_value(checked, shares)
+    return checked, shares
 
 
 def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
-    """Find the partition into exactly k clusters of least normalized cut, by search among all of them.
+    """Find the partition into exactly k clusters with the lowest normalized cut, by searching all of them.
 
     Parameters
     ----------
@@ -69,7 +82,7 @@ def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
     Returns
     -------
     labels : ndarray of int32, shape (n,)
-        Clusters in the order of their first nodes; of partitions with one value, the first found.
+        Clusters are in the order of their first nodes; of partitions with equal values, the first found.
     value : float
 
     Examples
@@ -93,13 +106,13 @@ def exact_normalized_cut(graph: Any, k: int) -> tuple[Array, float]:
 
 
 def cut_value(graph: Graph, memberships: sp.csr_array) -> float:
-    """Compute the normalized cut of arguments that have been checked; see :func:`normalized_cut`."""
+    """Compute the normalized cut without checking the arguments again; see :func:`normalized_cut`."""
     cut, mass = cut_and_mass(graph, memberships)
     return float(np.divide(cut, mass, out=np.zeros(len(cut)), where=mass > 0).sum())
 
 
 def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]:
-    """Compute for every cluster what it cuts off, and what it weighs."""
+    """Compute for every cluster what it cuts off, and its mass."""
     count, clusters = memberships.shape[1], memberships.indices
     edges, shares = rows_of(graph.adjacency), rows_of(memberships)
     parts = np.empty(memberships.nnz)
@@ -114,13 +127,13 @@ def cut_and_mass(graph: Graph, memberships: sp.csr_array) -> tuple[Array, Array]
 
 
 def _partitions(count: int, parts: int) -> int:
-    """Count the partitions of `count` things into exactly `parts`: a Stirling number."""
+    """Count the partitions of `count` things into exactly `parts`: a Stirling number of the second kind."""
     signed: int = sum((-1) ** (parts - j) * comb(parts, j) * j**count for j in range(parts + 1))
     return signed // factorial(parts)
 
 
 def _time(partitions: int | None) -> str:
-    """Say how long so many partitions take."""
+    """Say how long it takes to try this many partitions."""
     if partitions is None or partitions * SECONDS_EACH > 3e10:
         return "more than 1000 years"
     seconds = partitions * SECONDS_EACH

@@ -1,9 +1,8 @@
 """Scores of a clustering, against known labels or against its graph.
 
-Wherever labels are taken, memberships may be given instead, an array or sparse matrix whose rows sum to one,
-or what has them, as a level.
-Counts then are expected ones, where every point draws its cluster by its memberships; hard memberships give
-the scores of the labels that they stand for.
+All functions that take labels also take memberships: an array or sparse matrix whose rows sum to one, or an
+object that has memberships, such as a level. Every point then draws its cluster by its memberships, and the
+scores are computed from the expected counts. Hard memberships score like the labels that they stand for.
 """
 
 from __future__ import annotations
@@ -12,13 +11,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
-from graphsoft.cuts import normalized_cut
+from graphsoft.cuts import normalized_cut, read_clustering
 from graphsoft.engine.sweeps import assess
 from graphsoft.errors import InputError
-from graphsoft.graph.graph import Graph
-from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import choice
 from graphsoft.input.labels import (
     adjusted_rand_of_pairs,
@@ -51,7 +47,7 @@ Normalizer = Literal["max", "mean", "sqrt", "min", "joint"]
 def accuracy(truth: Any, labels: Any) -> float:
     """Share of points in the right class under the best one-to-one match of clusters to classes.
 
-    Clusters beyond the number of classes stay unmatched, and their points count as wrong.
+    If there are more clusters than classes, some clusters stay unmatched, and their points count as wrong.
 
     Parameters
     ----------
@@ -75,7 +71,7 @@ def accuracy(truth: Any, labels: Any) -> float:
 
 
 def purity(truth: Any, labels: Any) -> float:
-    """Share of points that belong to the commonest class of their cluster.
+    """Share of points that belong to the most frequent class of their cluster.
 
     Parameters
     ----------
@@ -109,8 +105,8 @@ def nmi(truth: Any, labels: Any, normalizer: Normalizer = "max") -> float:
     Returns
     -------
     float
-        Two clusterings of everything into one are equal: 1. Only one of them in one cluster: 0. Soft clusters
-        share less information with themselves than they hold.
+        1 if both put all points into one cluster, 0 if only one of them does. Soft clusters score below 1
+        even against themselves.
 
     Examples
     --------
@@ -130,14 +126,14 @@ def nmi(truth: Any, labels: Any, normalizer: Normalizer = "max") -> float:
     }
     if not first or not second:
         return float(first == second)
-    # rounding can carry the difference of entropies a hair below 0, or the ratio above 1
+    # rounding can bring the difference of entropies slightly below 0, or the ratio above 1
     return float(np.clip((first + second - joint) / divisors[normalizer], 0.0, 1.0))
 
 
 def entropy(labels: Any) -> float:
-    """Entropy of the sizes of clusters, in nats: 0 if all is in one, log m for m of equal size.
+    """Entropy of the sizes of clusters, in nats: 0 for one cluster, log m for m clusters of equal size.
 
-    How torn single points are is another question, which ``Clustering.entropy`` answers.
+    How torn single points are between clusters is another question, which ``Clustering.entropy`` answers.
 
     Parameters
     ----------
@@ -158,15 +154,17 @@ def entropy(labels: Any) -> float:
 def conditional_entropy(truth: Any, labels: Any) -> float:
     """Entropy of the classes within clusters, in nats: 0 if no cluster has points of two classes.
 
+    The clusters are weighted by their sizes.
+
     Parameters
     ----------
     truth, labels
-        As in :func:`confusion`; the other way round it tells how classes are torn apart.
+        As in :func:`confusion`. With the two exchanged, it says how much the clusters split the classes.
 
     Returns
     -------
     float
-        ``H(class | cluster)``, each cluster counted by its size.
+        ``H(class | cluster)``.
 
     Examples
     --------
@@ -178,7 +176,7 @@ def conditional_entropy(truth: Any, labels: Any) -> float:
 
 
 def _entropy(counts: NDArray[Any]) -> float:
-    """Entropy in nats of counts."""
+    """Compute the entropy of counts, in nats."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, float(-(share * np.log(share)).sum()))
 
@@ -189,8 +187,8 @@ def rand(truth: Any, labels: Any) -> float:
     Parameters
     ----------
     truth, labels
-        As in :func:`confusion`. Of memberships, points i and j are together with chance ``s_i . s_j``, as if
-        each drew its cluster on its own, and what is returned is the expected share. So soft clusters do not
+        As in :func:`confusion`. With memberships, points i and j are together with probability ``s_i . s_j``,
+        as if each drew its cluster independently, and the expected share is returned. So soft clusters do not
         agree fully with themselves: two draws may differ.
 
     Returns
@@ -215,8 +213,7 @@ def adjusted_rand(truth: Any, labels: Any) -> float:
     Parameters
     ----------
     truth, labels
-        As in :func:`confusion`. Of memberships, expected numbers of pairs, as in :func:`rand`, stand where
-        those of labels do.
+        As in :func:`confusion`. With memberships, the numbers of pairs are expected ones, as in :func:`rand`.
 
     Returns
     -------
@@ -231,9 +228,9 @@ def adjusted_rand(truth: Any, labels: Any) -> float:
 
 
 def _pairs(truth: Any, labels: Any) -> tuple[Any, Any, Any, int]:
-    """Count pairs of points that are together in both, in the one, in the other; and all pairs.
+    """Count pairs of points that are together in both, in the first, in the second; and all pairs.
 
-    Of labels these are whole numbers of any size, of memberships expected numbers.
+    With labels these are whole numbers of any size, with memberships expected numbers.
     """
     first, second = both_shares(truth, labels)
     points = first.shape[0]
@@ -250,19 +247,19 @@ def _pairs(truth: Any, labels: Any) -> tuple[Any, Any, Any, int]:
 
 
 def modularity(graph: Any, labels: Any) -> float:
-    """Newman's modularity: the share of weight inside clusters beyond what the degrees alone would give.
+    """Newman's modularity: the share of weight inside clusters, less what the degrees alone would give.
 
     Parameters
     ----------
     graph : Graph, sparse matrix or networkx graph
         As in :func:`graphsoft.as_graph`. A weight on the diagonal counts once in its node's degree.
     labels : array-like of shape (n,), or memberships of shape (n, m)
-        Of memberships, i and j are together with chance ``s_i . s_j``.
+        With memberships, i and j are together with probability ``s_i . s_j``.
 
     Returns
     -------
     float
-        ``sum_ij (w_ij / w - d_i d_j / w^2) s_i . s_j`` with w the sum of all w_ij; 0 without any edges.
+        ``sum_ij (w_ij / w - d_i d_j / w^2) s_i . s_j``, where w is the sum of all w_ij; 0 without edges.
 
     Examples
     --------
@@ -270,7 +267,7 @@ def modularity(graph: Any, labels: Any) -> float:
     >>> round(modularity(nx.barbell_graph(3, 0), [0, 0, 0, 1, 1, 1]), 3)
     0.357
     """
-    checked, shares = _clustered(graph, labels)
+    checked, shares = read_clustering(graph, labels)
     if not checked.adjacency.nnz:
         return 0.0
     weights = checked.adjacency / checked.adjacency.data.max()  # so that no sum is too large
@@ -280,7 +277,7 @@ def modularity(graph: Any, labels: Any) -> float:
 
 
 def log_likelihood(graph: Any, labels: Any) -> float:
-    """How well clusters explain a graph, as relation factorization sees it.
+    """Log-likelihood of a graph under its clusters, which relation factorization maximizes.
 
     Parameters
     ----------
@@ -291,9 +288,9 @@ def log_likelihood(graph: Any, labels: Any) -> float:
     Returns
     -------
     float
-        ``sum_ij w_ij log (B L^-1 B^T)_ij`` with ``B = D S``, S the memberships, D the degrees and
-        ``L = diag(B^T 1)``. An edge whose ends share no cluster counts as if the model gave it one thousandth
-        of what chance would give.
+        ``sum_ij w_ij log (B L^-1 B^T)_ij`` with ``B = D S``, the memberships S, the degrees D, and
+        ``L = diag(B^T 1)``. For an edge whose ends share no cluster, the model counts as one thousandth of
+        what the degrees alone would give.
 
     Examples
     --------
@@ -302,20 +299,11 @@ def log_likelihood(graph: Any, labels: Any) -> float:
     >>> log_likelihood(graph, [0, 0, 0, 1, 1, 1]) > log_likelihood(graph, [0, 0, 1, 1, 1, 1])
     True
     """
-    return assess(*_clustered(graph, labels)).log_likelihood
-
-
-def _clustered(graph: Any, labels: Any) -> tuple[Graph, csr_array]:
-    """Read a graph, and labels or memberships of its nodes."""
-    checked, shares = as_graph(graph), shares_of(labels, "labels")
-    if shares.shape[0] != len(checked):
-        problem = f"got {shares.shape[0]} for {len(checked)} nodes"
-        raise InputError("labels", problem, "give one for each node")
-    return checked, shares
+    return assess(*read_clustering(graph, labels)).log_likelihood
 
 
 def wilcoxon(first: ArrayLike, second: ArrayLike) -> float:
-    """Wilcoxon's signed-rank test of paired runs: the chance of such differences if neither were better.
+    """Wilcoxon's signed-rank test of paired runs.
 
     Parameters
     ----------
@@ -325,7 +313,8 @@ def wilcoxon(first: ArrayLike, second: ArrayLike) -> float:
     Returns
     -------
     float
-        The two-sided p-value; runs of equal scores are left out, and if all are equal it is 1.
+        The two-sided p-value: how likely differences at least this clear are if neither method is better.
+        Runs with equal scores are left out; if all are equal it is 1.
 
     Examples
     --------

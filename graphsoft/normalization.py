@@ -1,8 +1,9 @@
-"""Normalizations of an affinity matrix: towards row sums that are all the same.
+"""Normalizations of an affinity matrix, towards rows with equal sums.
 
-Points that weigh the same, in clusters that weigh the same, have affinities whose rows all add up to one
-number. `normalized_step` goes a step towards that by factors, `doubly_stochastic` all the way, and `additive`
-by summands, which negative affinities need. None of them makes a dense matrix.
+If all points have the same mass and all clusters too, the rows of the affinities have equal sums.
+`normalized_step` takes one step towards that by multiplying rows and columns, and `doubly_stochastic` repeats
+it to the end. `additive` adds numbers to rows and columns instead, which negative affinities need. None of
+them makes a dense matrix.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized
 
 # How far the two directions of a pair may differ, relative to the largest entry.
 ASYMMETRY = 1e-8
-# Numbers within 4**±MODEST are not extreme.
-MODEST = 100
-# Scaling ends where this many steps no longer bring the row sums nearer to one by a tenth.
+# Numbers between 4**-MODERATE and 4**MODERATE are not extreme.
+MODERATE = 100
+# Scaling stops if this many steps bring the row sums less than a tenth nearer to one.
 PATIENCE = 50
 
 
@@ -38,7 +39,7 @@ class Scaled:
         ``X K X`` with ``X`` the diagonal matrix of the factors.
     factors : ndarray of shape (n,)
     off : float
-        How far the sum of a row that holds anything is from one, at most.
+        The largest difference from one of the sums of rows that have entries.
     status : str
         What happened, in words.
     """
@@ -81,12 +82,12 @@ class PlusRankTwo:
         return f"PlusRankTwo({len(self.mu)} rows, {self.sparse.nnz} entries and two vectors)"
 
     def __matmul__(self, dense: Array) -> Array:
-        """Multiply with a dense matrix of k columns, in O(nnz k + n k)."""
+        """Multiply by a dense matrix of k columns, in O(nnz k + n k)."""
         columns = np.multiply.outer(self.mu, dense.sum(axis=0)) + self.mu @ dense
         return np.asarray(self.sparse @ dense + columns)
 
     def toarray(self) -> Array:
-        """Write it out, n times n numbers: for few rows only."""
+        """Make the dense matrix of n times n numbers: for few rows only."""
         dense: Array = self.sparse.toarray()
         return dense + np.add.outer(self.mu, self.mu)
 
@@ -106,12 +107,12 @@ class PlusRankTwo:
 
 
 def normalized_step(matrix: Any) -> sp.csr_array:
-    """Divide every entry by the roots of its row's and its column's sum, ``D^-1/2 K D^-1/2``.
+    """Divide every entry by the square roots of its row sum and its column sum, ``D^-1/2 K D^-1/2``.
 
     Parameters
     ----------
     matrix : sparse matrix of shape (n, n)
-        Symmetric, with entries of at least 0. Rows without entries stay so.
+        Symmetric, with entries of at least 0. Rows without entries stay empty.
 
     Returns
     -------
@@ -130,14 +131,14 @@ def normalized_step(matrix: Any) -> sp.csr_array:
 def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 1000) -> Scaled:
     """Repeat `normalized_step` until every row and every column sums to one.
 
-    Not every pattern of zeros allows such factors: in a star, what leads to the center cannot sum to one for
-    each leaf and for the center too. Then the steps end with a status that says so. A positive diagonal
-    always allows them.
+    Not every pattern of zeros allows such factors. In a star, the edges to the center cannot sum to one at
+    each leaf and at the center too. The steps then stop, and the status says so. A positive diagonal always
+    allows them.
 
     Parameters
     ----------
     matrix : sparse matrix of shape (n, n)
-        Symmetric, with entries of at least 0. Rows without entries stay so.
+        Symmetric, with entries of at least 0. Rows without entries stay empty.
     tolerance : float
         How far the sums may be from one.
     max_steps : int
@@ -162,29 +163,29 @@ def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 
     filled = np.diff(given.indptr) > 0
     factors, steps = _inverse_roots(_row_sums(given)), 1
     product = given @ factors
-    off = past = _off(factors * product, filled)
+    off = previous = _off(factors * product, filled)
     while off > tolerance and steps < max_steps:
         # one more step divides by the roots of the sums of X K X, which are x_i (K x)_i
         with np.errstate(over="ignore"):
             wanted = np.sqrt(np.divide(factors, product, out=np.zeros(len(factors)), where=product > 0))
         if not (np.isfinite(wanted).all() and (wanted[filled] > 0).all()):
-            break  # they run away from each other: no factors exist
+            break  # some grow and others shrink without end: no factors exist
         factors, steps = wanted, steps + 1
         product = given @ factors
         off = _off(factors * product, filled)
         if steps % PATIENCE == 0:
-            if off > 0.9 * past:
+            if off > 0.9 * previous:
                 break
-            past = off
-    return Scaled(rescaled(given, factors), np.ldexp(factors, -half), off, _told(off, tolerance, steps))
+            previous = off
+    return Scaled(rescaled(given, factors), np.ldexp(factors, -half), off, _status(off, tolerance, steps))
 
 
 def additive(matrix: Any) -> PlusRankTwo:
     """Find the nearest matrix with equal row sums that is not negative anywhere.
 
-    The result is ``F = K' + mu 1^T + 1 mu^T``: of all symmetric matrices with ``F 1 = beta 1`` the nearest to
-    ``K'`` in the Frobenius norm, with the smallest beta for which no entry is negative, but for rounding. It
-    is kept in parts.
+    The result is ``F = K + mu 1^T + 1 mu^T``. Of all symmetric matrices with ``F 1 = beta 1`` it is the
+    nearest to K in the Frobenius norm. Beta is the smallest for which no entry is negative, up to rounding.
+    The matrix is kept in parts.
 
     Parameters
     ----------
@@ -207,16 +208,16 @@ def additive(matrix: Any) -> PlusRankTwo:
     whole = _symmetric(matrix, negative=True)
     given, half = _ordinary(whole)
     count, sums = given.shape[0], _row_sums(given)
-    # mu is beta / 2n and this, so that beta adds the same to all entries
+    # mu is this plus beta / 2n, so beta adds the same to all entries
     base = sums.sum() / (2.0 * count**2) - sums / count
     rows = np.repeat(np.arange(count), np.diff(given.indptr))
     stored = given.data + base[rows] + base[given.indices]
-    least = min(stored.min(initial=np.inf), _least_unstored(given, base))
-    return PlusRankTwo(whole, np.ldexp(base - least / 2.0, 2 * half))
+    lowest = min(stored.min(initial=np.inf), _lowest_unstored(given, base))
+    return PlusRankTwo(whole, np.ldexp(base - lowest / 2.0, 2 * half))
 
 
 def rescaled(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
-    """Multiply rows and columns by factors, ``X K X``; a symmetric matrix stays so to the last bit.
+    """Multiply rows and columns by factors, ``X K X``; a symmetric matrix stays exactly symmetric.
 
     Examples
     --------
@@ -225,19 +226,19 @@ def rescaled(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
            [2., 1.]])
     """
     data = np.repeat(factors, np.diff(matrix.indptr))
-    data *= factors[matrix.indices]  # both factors first: the same product from either side
+    data *= factors[matrix.indices]  # both factors first, so that both directions get the same product
     data *= matrix.data
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _least_unstored(matrix: sp.csr_array, values: Array) -> float:
-    """Find the smallest ``values[i] + values[j]`` of all pairs that are not stored, `i = j` among them."""
+def _lowest_unstored(matrix: sp.csr_array, values: Array) -> float:
+    """Find the lowest ``values[i] + values[j]`` over all pairs that are not stored, ``i = j`` included."""
     count = len(values)
     order = np.argsort(values, kind="stable")
     rank = np.empty(count, dtype=matrix.indices.dtype)
     rank[order] = np.arange(count)
-    # columns by rising value; the first that is missing from a row is the smallest unstored one
-    present = np.ones(matrix.nnz, dtype=np.bool_)  # sorted along, so not the matrix's own values
+    # with columns in order of their values, the first one missing from a row is its lowest unstored one
+    present = np.ones(matrix.nnz, dtype=np.bool_)  # is sorted too, so it must not be the matrix's own data
     ranked = sp.csr_array((present, rank[matrix.indices], matrix.indptr), shape=matrix.shape)
     ranked.sort_indices()
     lengths = np.diff(ranked.indptr)
@@ -250,7 +251,7 @@ def _least_unstored(matrix: sp.csr_array, values: Array) -> float:
 
 
 def _symmetric(matrix: Any, negative: bool) -> sp.csr_array:
-    """Check a symmetric matrix, and copy it with its two directions made equal."""
+    """Check that a matrix is symmetric, and remove rounding differences between its two directions."""
     if not sp.issparse(matrix):
         raise InputError("matrix", f"got {shown(matrix)}", "pass a SciPy sparse matrix")
     given = sparse_matrix(matrix, "matrix", rounded=True)
@@ -268,7 +269,7 @@ def _symmetric(matrix: Any, negative: bool) -> sp.csr_array:
 
 
 def _ordinary(matrix: sp.csr_array) -> tuple[sp.csr_array, int]:
-    """Divide entries by ``4**half``, if any are extreme, so that sums and their inverses are finite.
+    """If any entries are extreme, divide all by ``4**half``, so that sums and their inverses are finite.
 
     Examples
     --------
@@ -277,9 +278,9 @@ def _ordinary(matrix: sp.csr_array) -> tuple[sp.csr_array, int]:
     """
     exponents = np.frexp(matrix.data)[1]
     low, high = int(exponents.min(initial=0)), int(exponents.max(initial=0))
-    if not matrix.nnz or max(-low, high) < 2 * MODEST:
+    if not matrix.nnz or max(-low, high) < 2 * MODERATE:
         return matrix, 0
-    half = (int(exponents.min()) + int(exponents.max())) // 4  # as far above the least as below the largest
+    half = (int(exponents.min()) + int(exponents.max())) // 4  # the middle between the lowest and the highest
     data = np.ldexp(matrix.data, -2 * half)
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), half
 
@@ -296,7 +297,7 @@ def _off(sums: Array, filled: Array) -> float:
     return float(np.max(np.abs(sums[filled] - 1.0), initial=0.0))
 
 
-def _told(off: float, tolerance: float, steps: int) -> str:
+def _status(off: float, tolerance: float, steps: int) -> str:
     if off <= tolerance:
         return f"doubly stochastic after {steps} steps"
     remedy = "no factors may exist; a positive diagonal would allow some"

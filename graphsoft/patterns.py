@@ -1,4 +1,4 @@
-"""The synthetic patterns on which the papers behind graphsoft show their methods, drawn anew from a seed."""
+"""The synthetic patterns in the papers behind graphsoft, drawn at random from a seed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def make_pattern(name: str, rng: Generator | int | None = None) -> tuple[Points,
     name : str
         One of ``PATTERNS``.
     rng : numpy Generator or int, optional
-        Where the chance comes from: the same number gives the same points.
+        The same number gives the same points.
 
     Returns
     -------
     points : ndarray of shape (n, 2)
     labels : ndarray of int, shape (n,)
-        Which part of the pattern a point belongs to.
+        The part of the pattern that each point belongs to.
 
     Examples
     --------
@@ -55,20 +55,20 @@ def block_graph(
     inside: float = 0.6,
     between: float = 0.05,
 ) -> Any:
-    """Draw a block-stochastic graph: nodes of one block are often tied, nodes of two blocks seldom.
+    """Draw from a stochastic block model: edges are frequent within a block, and rare between blocks.
 
     Parameters
     ----------
     rng : numpy Generator or int, optional
     blocks, size : int
-        How many blocks, and the nodes in each.
+        The number of blocks, and of nodes in each.
     inside, between : float
-        Chance of an edge within a block, and between two.
+        Probability of an edge within a block, and between two blocks.
 
     Returns
     -------
     networkx.Graph
-        Every node has its ``block``, every edge a ``weight`` between 0.5 and 1.
+        Every node has a ``block``, every edge a ``weight`` between 0.5 and 1.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _square(rng: Generator, count: int, center: tuple[float, float], side: float
 def _arc(
     rng: Generator, count: int, radius: float, width: float, turn: tuple[float, float] = (0.0, 1.0)
 ) -> Points:
-    """Points along a part of a circle round the origin; `turn` in full turns."""
+    """Points along a part of a circle around the origin; `turn` is in full turns."""
     angle = 2 * np.pi * rng.uniform(*turn, count)
     distance = radius + rng.normal(0.0, width, count)
     return np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
@@ -120,7 +120,7 @@ def _line(
 
 
 def _background(rng: Generator, count: int, squares: list[tuple[float, float]], side: float) -> Points:
-    """Points all over the unit square, but none in or near the small squares."""
+    """Points in the unit square, but none in or near the small squares."""
     points = rng.random((4 * count, 2))
     far = np.min([np.abs(points - center).max(axis=1) for center in squares], axis=0) > side
     kept: Points = points[far][:count]
@@ -133,7 +133,7 @@ def _squares_in_background(rng: Generator, centers: list[tuple[float, float]]) -
 
 
 def _bridge(rng: Generator) -> list[Points]:
-    """Two clouds, and ten points that lead from the one to the other."""
+    """Two clouds, and ten points that lead from one to the other."""
     path = np.column_stack([np.linspace(-0.9, 0.9, 10), np.zeros(10)])
     return [_blob(rng, 100, (-2.0, 0.0), 0.5), _blob(rng, 100, (2.0, 0.0), 0.5), path]
 
@@ -143,7 +143,7 @@ def _donut(rng: Generator) -> list[Points]:
 
 
 def _rim(rng: Generator) -> list[Points]:
-    """Four clouds and one rim round them all."""
+    """Four clouds, and a rim around them all."""
     clouds = [_blob(rng, 60, (x, y), 0.12) for x in (-0.6, 0.6) for y in (-0.6, 0.6)]
     return [_arc(rng, 260, radius=2.0, width=0.05), *clouds]
 
@@ -173,7 +173,7 @@ def _bowl(rng: Generator) -> list[Points]:
 
 
 def _lines(rng: Generator) -> list[Points]:
-    """Four lines above each other, long, short, long, short."""
+    """Four lines above each other: long, short, long, short."""
     ends = [(0.9, 0.0), (0.3, 0.6), (0.9, 1.1), (0.3, 1.7)]
     return [_line(rng, 125, (-x, y), (x, y), width=0.03) for x, y in ends]
 

@@ -20,7 +20,7 @@ __all__ = ["Pulls", "stored_pairs", "zero_pairs"]
 
 
 class Pulls(NamedTuple):
-    """What is written of each row of the factor: what raises and what lowers its entries, its divergence."""
+    """Results for each row of the factor: what raises and what lowers its entries, and its divergence."""
 
     pull: Array
     push: Array

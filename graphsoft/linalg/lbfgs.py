@@ -1,4 +1,4 @@
-"""Minimization by L-BFGS, in the little memory that a few steps back take."""
+"""Minimization by L-BFGS, which remembers a few past steps only."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ __all__ = ["Descent", "descend"]
 
 Function = Callable[[Array], tuple[float, Array]]
 
-# Steps that the curvature is learned from; each holds two arrays.
+# Past steps that the curvature is estimated from; each needs two arrays.
 HISTORY = 5
-# A step must bring this part of what the slope promises, and leave no more than that part of the slope.
-ENOUGH, STEEP = 1e-4, 0.9
-TRIES = 30
-# The fall is looked at over so many steps, for a single one may be small by chance.
+# The Wolfe conditions: a step must bring this share of the decrease that the slope promises, and at most the
+# second share of the slope may be left.
+SUFFICIENT_DECREASE, MAX_SLOPE_LEFT = 1e-4, 0.9
+MAX_TRIES = 30
+# The decrease is averaged over this many steps, for a single one may be small by chance.
 WINDOW = 5
 
 
@@ -32,9 +33,9 @@ class Descent:
     point : ndarray
     steps : int
     fall : float
-        By how much a step lowered the function in the end, on average over a few.
+        The decrease per step, averaged over the last few steps.
     converged : bool
-        False if the steps ran out.
+        False if it stopped at the largest number of steps.
     """
 
     point: Array
@@ -48,24 +49,24 @@ def descend(
     start: Array,
     max_steps: int,
     min_fall: float,
-    seen: Callable[[int], None] | None = None,
+    after_step: Callable[[int], None] | None = None,
 ) -> Descent:
     """Minimize a function of an array of any shape.
 
-    Steps are sought by bisection until the weak Wolfe conditions hold, which works where the function has
-    kinks too. Sums are taken in one order, so that the result is the same to the last bit everywhere.
+    The length of a step is found by bisection until the weak Wolfe conditions hold, which also works if the
+    function has kinks. Sums are always taken in the same order, so that the result has the same bits on any
+    number of threads.
 
     Parameters
     ----------
     function : callable
-        From a point to the value there and the gradient, a new array of the same shape.
+        Takes a point; returns the value there and the gradient, a new array of the same shape.
     start : ndarray
     max_steps : int
-        Steps at most.
     min_fall : float
-        Stop when a step lowers the function by no more than this, on average over a few steps.
-    seen : callable, optional
-        Called with the number of steps after each.
+        It stops when a step lowers the function by no more than this, on average over a few steps.
+    after_step : callable, optional
+        Called after each step with the number of steps so far.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def descend(
     values = deque([value], maxlen=WINDOW + 1)
     for step in range(1, max_steps + 1):
         found = _step(function, point, value, gradient, past)
-        if found is None and past:  # the curvature misled it
+        if found is None and past:  # the curvature was misleading
             past.clear()
             found = _step(function, point, value, gradient, past)
         if found is None:
@@ -90,8 +91,8 @@ def descend(
             past.append((moved, turned, curvature))
         point, value, gradient = new, new_value, new_gradient
         values.append(value)
-        if seen is not None:
-            seen(step)
+        if after_step is not None:
+            after_step(step)
         fall = (values[0] - values[-1]) / (len(values) - 1)
         if len(values) > WINDOW and fall <= min_fall:
             return Descent(point, step, fall, True)
@@ -103,45 +104,45 @@ def _dot(first: Array, second: Array) -> float:
 
 
 def _direction(gradient: Array, past: deque[tuple[Array, Array, float]]) -> Array:
-    """Multiply minus the gradient with the inverse Hessian that the past steps tell of."""
-    way, parts = -gradient, []
+    """Multiply minus the gradient by the inverse Hessian that is estimated from the past steps."""
+    direction, parts = -gradient, []
     for moved, turned, curvature in reversed(past):
-        parts.append(_dot(moved, way) / curvature)
-        way -= parts[-1] * turned
+        parts.append(_dot(moved, direction) / curvature)
+        direction -= parts[-1] * turned
     if past:
         _, turned, curvature = past[-1]
-        way *= curvature / _dot(turned, turned)
+        direction *= curvature / _dot(turned, turned)
     for (moved, turned, curvature), part in zip(past, reversed(parts), strict=True):
-        way += (part - _dot(turned, way) / curvature) * moved
-    return way
+        direction += (part - _dot(turned, direction) / curvature) * moved
+    return direction
 
 
 def _step(
     function: Function, point: Array, value: float, gradient: Array, past: deque[tuple[Array, Array, float]]
 ) -> tuple[Array, float, Array] | None:
-    """Find a step along the way that the past ones tell of; None if none lowers the function."""
-    way = _direction(gradient, past)
-    # the first step moves no number by more than a tenth: nothing is known of the curvature yet
+    """Take a step in the direction that the past steps suggest; None if no step lowers the function."""
+    direction = _direction(gradient, past)
+    # nothing is known of the curvature yet, so the first step moves no number by more than a tenth
     length = 1.0 if past else min(1.0, 0.1 / max(float(np.abs(gradient).max()), 1e-300))
-    return _search(function, point, way, value, _dot(gradient, way), length)
+    return _search(function, point, direction, value, _dot(gradient, direction), length)
 
 
 def _search(
-    function: Function, point: Array, way: Array, value: float, slope: float, length: float
+    function: Function, point: Array, direction: Array, value: float, slope: float, length: float
 ) -> tuple[Array, float, Array] | None:
-    """Find a step along `way` that is neither too long nor too short; None if none lowers the function."""
+    """Find a step that is neither too long nor too short; None if no step lowers the function."""
     if not slope < 0:
         return None
     low, high, best = 0.0, np.inf, None
-    for _ in range(TRIES):
-        new = point + length * way
+    for _ in range(MAX_TRIES):
+        new = point + length * direction
         new_value, gradient = function(new)
-        if not new_value <= value + ENOUGH * length * slope:
+        if not new_value <= value + SUFFICIENT_DECREASE * length * slope:
             high = length
         else:
             if new_value < value:
                 best = new, new_value, gradient
-            if _dot(gradient, way) >= STEEP * slope:
+            if _dot(gradient, direction) >= MAX_SLOPE_LEFT * slope:
                 return best
             low = length
         length = 2.0 * low if high == np.inf else (low + high) / 2

@@ -45,7 +45,7 @@ def likeliest(memberships: sp.csr_array) -> Array:
     >>> likeliest(sp.csr_array([[0.2, 0.4, 0.4], [1.0, 0.0, 0.0]])).tolist()
     [1, 0]
     """
-    # not SciPy's max, which would sort the entries of the caller
+    # SciPy's own max would sort the entries in the caller's matrix
     rows, top = _rows(memberships), np.zeros(memberships.shape[0])
     np.maximum.at(top, rows, memberships.data)
     best = np.flatnonzero(memberships.data == top[rows])
@@ -55,7 +55,7 @@ def likeliest(memberships: sp.csr_array) -> Array:
 
 
 def entropies(memberships: sp.csr_array) -> Array:
-    """Compute how torn every point is between clusters, in nats.
+    """Compute the entropy of every row, in nats: 0 if a point belongs to one cluster only.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def entropies(memberships: sp.csr_array) -> Array:
 
 
 def rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
-    """Divide every row by its sum; rows must have one.
+    """Divide every row by its sum, which must be above 0.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def rows_to_one(matrix: sp.csr_array) -> sp.csr_array:
 def membership_rows(weights: Array, min_share: float = 0.0) -> sp.csr_array:
     """Make memberships of dense non-negative weights; shares up to `min_share` are dropped.
 
-    A row of zeros says nothing about its point, which then belongs to all clusters alike.
+    A row of zeros says nothing about its point, so the point belongs to all clusters equally.
 
     Parameters
     ----------
     weights : ndarray of shape (n, m)
     min_share : float
-        Below ``1 / m``.
+        Below ``1 / m``, so that every row keeps a share.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def one_cluster_each(labels: Array, count: int) -> sp.csr_array:
     array([[0., 1.],
            [1., 0.]])
     """
-    # wide pointers would make SciPy widen the indices, which scikit-learn refuses
+    # with 64-bit pointers SciPy would widen the indices too, and scikit-learn refuses those
     narrow = len(labels) <= np.iinfo(np.int32).max
     ptr = np.arange(len(labels) + 1, dtype=np.int32 if narrow else np.int64)
     return sp.csr_array((np.ones(len(labels)), labels.astype(np.int32), ptr), shape=(len(labels), count))

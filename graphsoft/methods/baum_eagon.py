@@ -1,10 +1,11 @@
-"""Memberships whose products come nearest to the weights: ``W ~ alpha S S^T`` in squares.
+"""Memberships whose products come nearest to the weights: ``W ~ alpha S S^T``, in least squares.
 
-The likelihood of two points to be in one cluster is ``alpha s_i . s_j``, and weights are measurements of it
-with Gaussian noise. What is to be maximized, ``2 <W, S S^T> - alpha ||S S^T||^2``, becomes a polynomial with
-coefficients of at least 0 by adding ``alpha n^2`` in the form ``alpha sum_ij (sum_q s_iq)^2 (sum_q s_jq)^2``.
-So the growth transformation of Baum and Eagon raises it, all points at once. Its derivatives are four times
-``W S - alpha S S^T S + alpha n``, and S^T S has only a row and a column for each cluster.
+The similarity of two points is modeled by ``alpha s_i . s_j``, and weights measure it with Gaussian noise. So
+``2 <W, S S^T> - alpha ||S S^T||^2`` is to be maximized. Adding the constant ``alpha n^2``, in the form
+``alpha sum_ij (sum_q s_iq)^2 (sum_q s_jq)^2``, makes it a polynomial without negative coefficients. The
+growth transformation of Baum and Eagon raises such a polynomial, with a step of all points at once. The
+derivatives are four times ``W S - alpha S S^T S + alpha n``, and S^T S has only a row and a column for each
+cluster.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from graphsoft.parallel import map_blocks
 __all__ = ["BaumEagon"]
 
 CONSTANTS = ("adaptive", "whole")
-# What a step that lowers the objective makes of the part of the constant that the next one takes, and one
-# that does not. Over the benchmark sets a sweep so is worth five to forty with the whole constant.
-SHRINK, WIDEN = 0.7, 2.0
-# About the smallest factor of a share in one step, against that of the strongest in its row: a share that
+# The share of the constant shrinks after a step that lowers the objective, and grows after one that does not.
+# Over the benchmark sets, one such sweep is worth five to forty with the whole constant.
+SHRINK, GROW = 0.7, 2.0
+# The smallest factor of a share in one step, relative to the largest in its row, is about this: a share that
 # falls to zero could not come back.
 MARGIN = 0.1
 ROWS = 1 << 13
@@ -40,21 +41,22 @@ ROWS = 1 << 13
 class BaumEagon:
     """Settings of probabilistic clustering by the Baum-Eagon inequality.
 
-    It minimizes ``||W - alpha S S^T||^2`` over memberships S, rows that sum to one, and ``alpha >= 0``. The
-    trace holds that, over ``||W||^2``: the share of the squares that is not explained. It never rises.
+    It minimizes ``||W - alpha S S^T||^2`` over memberships S, whose rows sum to one, and over ``alpha >= 0``.
+    The trace is that objective over ``||W||^2``, the share of the squares that is not explained. It never
+    rises.
 
     Parameters
     ----------
     start : {"contraction", "random"}
-        ``contraction`` begins with groups of nodes; ``random`` draws all memberships.
+        ``contraction`` starts with groups of nodes; ``random`` draws all memberships.
     constant : {"adaptive", "whole"}
-        What is added to the pull ``W S - alpha S S^T S`` of the clusters on a node. ``whole`` is ``alpha n``,
-        with which every step is sure to lower the objective, slowly. ``adaptive`` takes a part of it, which
-        shrinks as long as the objective falls; a step that would raise it is not taken, and the part widens.
+        What is added to the pull ``W S - alpha S S^T S`` of the clusters on a node. ``whole`` is ``alpha n``:
+        every step lowers the objective, but slowly. ``adaptive`` takes a part of it, which shrinks as long as
+        the objective falls. A step that would raise the objective is not taken, and the part grows again.
     max_sweeps : int
-        Steps at most.
+        The most steps.
     tolerance : float
-        Stop when a sweep lowers the objective by no more than this part of what is explained.
+        It stops when a sweep lowers the objective by no more than this share of the explained squares.
 
     Examples
     --------
@@ -96,12 +98,12 @@ class BaumEagon:
             trace.append(state.error)
             if progress is not None:
                 progress("fitting memberships", sweep, self.max_sweeps)
-            # the whole constant fails only where rounding is all that is left
+            # with the whole constant, a step can fail by rounding only
             if fall <= self.tolerance * (1.0 - state.error) if better else part == 1.0:
                 status = ended(sweep, True)
                 break
             if adaptive:
-                part = part * SHRINK if better else min(1.0, part * WIDEN)
+                part = part * SHRINK if better else min(1.0, part * GROW)
         else:
             status = ended(sweep, False, f"still falling by {fall:.1g} a sweep")
         return Clustering(final_memberships(state.shares), tuple(trace), status, sweep)
@@ -118,7 +120,7 @@ class _State:
 
 @dataclass(frozen=True)
 class _Problem:
-    """The weights, brought to at most 1, and the sum of their squares."""
+    """The weights, scaled to at most 1, and the sum of their squares."""
 
     weights: sp.csr_array
     squares: float
@@ -131,7 +133,7 @@ class _Problem:
         return cls(weights, float((data * data).sum()))
 
     def state(self, shares: Array) -> _State:
-        """Compute all that the memberships decide, alpha among it."""
+        """Compute alpha and all else that follows from the memberships."""
         product, overlap = times(self.weights, shares), gram(shares)
         agreement = float(np.einsum("iq,iq->i", shares, product).sum())
         scale = agreement / float((overlap * overlap).sum())
@@ -139,7 +141,7 @@ class _Problem:
         return _State(shares, Fit(product, overlap, scale), error)
 
     def step(self, state: _State, part: float, margin: float) -> Array:
-        """Take one step of all points, with this part of the constant that makes it sure."""
+        """Take one step of all points, with this part of the whole constant."""
         constant = part * state.fit.scale * len(state.shares)
         result = np.empty_like(state.shares)
 

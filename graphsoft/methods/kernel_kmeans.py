@@ -25,17 +25,18 @@ class KernelKMeans:
     """Settings of weighted kernel k-means (Dhillon, Guan and Kulis); hard clusters.
 
     With the kernel ``K = s D^-1 + D^-1 W D^-1`` and weights D, kernel k-means minimizes the normalized cut
-    ``sum_q cut(q) / mass(q)`` but for a constant, whatever s makes K positive definite. Points move one at a
-    time, each where the objective falls most: that needs no s, of which a large one would hold every point at
-    the mean that it is part of. It begins where a contraction of the graph ends, and goes through its scales
-    from the coarsest to the graph itself. No cluster becomes empty.
+    ``sum_q cut(q) / mass(q)`` up to a constant, for any s that makes K positive definite. Here points move
+    one at a time, each where the objective falls most. That needs no s; a large s would keep every point in
+    its cluster, because the point is part of the cluster's mean. It starts at the coarsest scale of a
+    contraction of the graph, and refines the clusters scale by scale up to the graph itself. No cluster
+    becomes empty.
 
     The trace is the normalized cut at the start and after each sweep, on all scales; it never rises.
 
     Parameters
     ----------
     max_sweeps : int
-        Most sweeps on each scale; it ends sooner when nothing moves.
+        The most sweeps on each scale; it stops earlier when nothing moves.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class KernelKMeans:
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
-        """Refine a contraction, from its coarsest scale to the graph."""
+        """Refine clusters from the coarsest scale of a contraction to the graph."""
         scales = coarsen(sample.graph, count, progress)
         graphs = [sample.graph, *(scale.graph for scale in scales)]
         labels = np.arange(count)
@@ -82,7 +83,7 @@ class KernelKMeans:
 
 
 def _sums(graph: Graph, labels: Array, count: int) -> tuple[Array, Array]:
-    """Sum the mass of each cluster, and the weight within it."""
+    """Compute the mass of each cluster, and the weight inside it."""
     edges, within = rows_of(graph.adjacency), np.empty(len(graph))
 
     def piece(start: int, stop: int) -> None:
@@ -99,7 +100,7 @@ def _objective(graph: Graph, labels: Array, count: int) -> float:
 
 
 def _sweep(graph: Graph, labels: Array, count: int) -> int:
-    """Let every point move once; point after point, for each looks at where those before it went."""
+    """Let every point move once, one after the other, for each depends on the moves before it."""
     mass, inside = _sums(graph, labels, count)
     clusters = Clusters(labels, mass, inside, np.bincount(labels, minlength=count))
     edges, pieces = rows_of(graph.adjacency), pieces_by_load(graph.adjacency.indptr, LOAD)

@@ -1,4 +1,4 @@
-"""k-means, and k-means of directions."""
+"""k-means, and spherical k-means, which compares directions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
-from graphsoft.methods.parts.rows import few_different, fit, moved, seed
+from graphsoft.methods.parts.rows import dense, few_distinct, fit_quietly, shifted, sklearn_seed
 from graphsoft.neighbors.points import Points
 
 __all__ = ["KMeans", "SphericalKMeans"]
@@ -23,14 +23,14 @@ class KMeans(FeaturesFromStarts):
     """Settings of k-means, by scikit-learn; hard clusters.
 
     The trace has one entry: the squared distances of the points to the means of their clusters, as a share of
-    those to the mean of all.
+    those to the mean of all points.
 
     Parameters
     ----------
     starts : int
-        Times it starts anew, by k-means++; the best result is kept.
+        How many times it starts, from centers drawn by k-means++; the best result is kept.
     max_sweeps : int
-        Most sweeps of each start.
+        The most sweeps of each start.
 
     Examples
     --------
@@ -49,12 +49,14 @@ class KMeans(FeaturesFromStarts):
         from sklearn.cluster import KMeans as Lloyd
 
         values = sample.features.values
-        found = few_different(values, "euclidean", count)
-        if found is not None:
-            return found
-        rows = moved(values)
-        model = Lloyd(count, n_init=self.starts, max_iter=self.max_sweeps, tol=0, random_state=seed(random))
-        fit(model, rows)
+        few = few_distinct(values, "euclidean", count)
+        if few is not None:
+            return few
+        rows = shifted(values)
+        model = Lloyd(
+            count, n_init=self.starts, max_iter=self.max_sweeps, tol=0, random_state=sklearn_seed(random)
+        )
+        fit_quietly(model, rows)
         spread, sweeps = _spread(rows), int(model.n_iter_)
         share = float(model.inertia_) / spread if spread > 0 else 0.0
         status = self._status(sweeps, sweeps < self.max_sweeps)
@@ -63,17 +65,17 @@ class KMeans(FeaturesFromStarts):
 
 @dataclass(frozen=True)
 class SphericalKMeans(FeaturesFromStarts):
-    """Settings of spherical k-means: rows and centers of length one, compared by their cosine; hard clusters.
+    """Settings of spherical k-means: rows and centers have length one; hard clusters.
 
-    Rows of zeros have no direction, and belong to all clusters alike. The trace is the mean of one minus the
-    cosine between a row and its center.
+    Rows of zeros have no direction, and belong to all clusters equally. The trace is the mean over the rows
+    of one minus the cosine between a row and its center.
 
     Parameters
     ----------
     starts : int
-        Times it starts anew, by k-means++; the best result is kept.
+        How many times it starts, from centers drawn by k-means++; the best result is kept.
     max_sweeps : int
-        Most sweeps of each start.
+        The most sweeps of each start.
 
     Examples
     --------
@@ -96,13 +98,13 @@ class SphericalKMeans(FeaturesFromStarts):
         weights = np.zeros((len(points), count))
         if not len(directed):
             return Clustering(membership_rows(weights), (), "no row has a direction")
-        few = few_different(rows, "cosine", count)
+        few = few_distinct(rows, "cosine", count)
         if few is not None:
             weights[directed] = few.memberships.toarray()
             return Clustering(membership_rows(weights), (), few.status)
         found = []
         for start in range(self.starts):
-            found.append(_from_start(rows, _seeds(rows, count, random), self.max_sweeps))
+            found.append(_from_start(rows, _first_centers(rows, count, random), self.max_sweeps))
             if progress is not None:
                 progress("spherical k-means", start + 1, self.starts)
         best = min(found, key=lambda run: run.trace[-1])
@@ -112,8 +114,8 @@ class SphericalKMeans(FeaturesFromStarts):
 
 
 @dataclass(frozen=True, eq=False)
-class _Ended:
-    """What one start of spherical k-means came to."""
+class _Run:
+    """The result of one start of spherical k-means."""
 
     labels: Array
     trace: tuple[float, ...]
@@ -124,19 +126,19 @@ class _Ended:
         return len(self.trace) - 1
 
 
-def _from_start(rows: Any, centers: Array, max_sweeps: int) -> _Ended:
-    """Give every row to the nearest center, and every center the direction of its rows' sum, in turn."""
+def _from_start(rows: Any, centers: Array, max_sweeps: int) -> _Run:
+    """Assign every row to its nearest center, and move every center to the direction of its rows, in turn."""
     labels, cosines = _nearest(rows, centers)
-    trace = [_unlike(cosines)]
+    trace = [_dissimilarity(cosines)]
     for _ in range(max_sweeps):
         centers = _directions(rows, labels, cosines, len(centers))
-        moved_to, cosines = _nearest(rows, centers)
-        trace.append(_unlike(cosines))
-        settled = bool((moved_to == labels).all())
-        labels = moved_to
+        assigned, cosines = _nearest(rows, centers)
+        trace.append(_dissimilarity(cosines))
+        settled = bool((assigned == labels).all())
+        labels = assigned
         if settled:
-            return _Ended(labels, tuple(trace), True)
-    return _Ended(labels, tuple(trace), False)
+            return _Run(labels, tuple(trace), True)
+    return _Run(labels, tuple(trace), False)
 
 
 def _nearest(rows: Any, centers: Array) -> tuple[Array, Array]:
@@ -145,48 +147,40 @@ def _nearest(rows: Any, centers: Array) -> tuple[Array, Array]:
     return labels, cosines[np.arange(len(labels)), labels]
 
 
-def _unlike(cosines: Array) -> float:
+def _dissimilarity(cosines: Array) -> float:
     return float(np.mean(1.0 - cosines))
 
 
 def _directions(rows: Any, labels: Array, cosines: Array, count: int) -> Array:
-    """Find the centers; one without rows takes the row that is least like its own center."""
-    sums = _sums(rows, labels, count)
+    """Find the centers; one without rows takes the row that is least similar to its own center."""
+    sums = dense(one_cluster_each(labels, count).T @ rows)
     lengths = np.sqrt(np.square(sums).sum(axis=1))
-    gone = np.flatnonzero(lengths == 0)
-    if len(gone):
-        odd = np.argsort(cosines, kind="stable")[: len(gone)]
-        sums[gone] = _dense(rows[odd])
-        lengths[gone] = 1.0
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        outliers = np.argsort(cosines, kind="stable")[: len(empty)]
+        sums[empty] = dense(rows[outliers])
+        lengths[empty] = 1.0
     return np.asarray(sums / lengths[:, None])
 
 
-def _sums(rows: Any, labels: Array, count: int) -> Array:
-    return _dense(one_cluster_each(labels, count).T @ rows)
-
-
-def _seeds(rows: Any, count: int, random: np.random.Generator) -> Array:
-    """Draw rows for centers, each the likelier the less it is like those before (k-means++)."""
+def _first_centers(rows: Any, count: int, random: np.random.Generator) -> Array:
+    """Draw rows as centers by k-means++: rows dissimilar to the earlier centers are more likely."""
     chosen = [int(random.integers(rows.shape[0]))]
-    unlike = np.full(rows.shape[0], np.inf)
+    dissimilarity = np.full(rows.shape[0], np.inf)
     while len(chosen) < count:
-        center = _dense(rows[[chosen[-1]]])[0]
-        unlike = np.minimum(unlike, np.maximum(1.0 - np.asarray(rows @ center), 0.0))
-        unlike[chosen] = 0.0
-        total = unlike.sum()
-        chance = unlike / total if total > 0 else None
-        chosen.append(int(random.choice(rows.shape[0], p=chance)))
-    return _dense(rows[chosen])
+        center = dense(rows[[chosen[-1]]])[0]
+        dissimilarity = np.minimum(dissimilarity, np.maximum(1.0 - np.asarray(rows @ center), 0.0))
+        dissimilarity[chosen] = 0.0
+        total = dissimilarity.sum()
+        probabilities = dissimilarity / total if total > 0 else None
+        chosen.append(int(random.choice(rows.shape[0], p=probabilities)))
+    return dense(rows[chosen])
 
 
 def _unit_rows(points: Points, directed: Array) -> Any:
     if points.sparse:
         return points.multiplied()[directed].astype(np.float64)
     return np.asarray((points.values * points.factors[:, None])[directed], dtype=np.float64)
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def _spread(rows: Any) -> float:

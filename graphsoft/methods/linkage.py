@@ -12,13 +12,14 @@ from graphsoft.input.checks import choice
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.edge_linkage import along_graph, cut
-from graphsoft.methods.parts.rows import few_different, moved
+from graphsoft.methods.parts.rows import few_distinct, shifted
 from graphsoft.neighbors.points import Points, first_copies
 
 __all__ = ["Linkage"]
 
 LINKAGES = ("single", "complete", "ward")
-# All pairs of so many points take 0.6 GB, of which SciPy makes a copy; more are joined along their graph.
+# The distances of all pairs take 0.6 GB for this many points, and SciPy copies them. More points are merged
+# along their graph.
 MAX_POINTS = 12_000
 
 
@@ -26,15 +27,15 @@ MAX_POINTS = 12_000
 class Linkage:
     """Settings of agglomeration: the two nearest clusters merge until few enough are left; hard clusters.
 
-    Up to 12,000 points all pairs of clusters can merge. Of more, only clusters that an edge of the graph
-    joins, and distances of single and complete linkage are taken over edges. The trace is empty.
+    With up to 12,000 points, any two clusters can merge. With more, only clusters that an edge of the graph
+    joins can merge, and single and complete linkage compare the lengths of edges. The trace is empty.
 
     Parameters
     ----------
     kind : {"single", "complete", "ward"}
-        Two clusters are as far apart as their nearest points, as their farthest, or as their merging adds to
-        the squared distances from the means. The first two go by the metric that was given, Ward's by the
-        Euclidean.
+        The distance of two clusters: that of their nearest points, that of their farthest points, or how much
+        merging them adds to the squared distances from the means. The first two use the given metric, Ward's
+        the Euclidean one.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Linkage:
         choice("kind", self.kind, LINKAGES)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features, and at the graph where there are many points."""
+        """Look at the features, and also at the graph if there are many points."""
         return frozenset({"features"} if points <= MAX_POINTS else {"features", "graph"})
 
     def cluster(
@@ -59,7 +60,7 @@ class Linkage:
     ) -> Clustering:
         """Merge until `count` clusters are left."""
         metric = "euclidean" if self.kind == "ward" else sample.features.metric
-        few = few_different(sample.features.values, metric, count)
+        few = few_distinct(sample.features.values, metric, count)
         if few is not None:
             return few
         points = Points.of(sample.features.values, metric)
@@ -82,7 +83,7 @@ def _distances(points: Points) -> Array:
     from scipy.spatial.distance import pdist, squareform
 
     if not points.sparse:
-        values = moved(points.values) if points.metric == "euclidean" else points.values.astype(np.float64)
+        values = shifted(points.values) if points.metric == "euclidean" else points.values.astype(np.float64)
         distances = pdist(values, SCIPY_NAMES.get(points.metric, points.metric))
         np.copyto(distances, 1.0, where=np.isnan(distances))  # rows without a direction
         return np.asarray(distances)
@@ -90,5 +91,5 @@ def _distances(points: Points) -> Array:
 
     square = pairwise_distances(points.values.astype(np.float64), metric=points.metric)
     first = first_copies(points)
-    square[first[:, None] == first] = 0.0  # which rounding did not find
+    square[first[:, None] == first] = 0.0  # rounding gives identical rows a small distance
     return np.asarray(squareform(square, checks=False))

@@ -10,16 +10,16 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
-from graphsoft.methods.parts.rows import dense_rows, few_different, fit, seed
+from graphsoft.methods.parts.rows import dense_rows, few_distinct, fit_quietly, sklearn_seed
 from graphsoft.methods.parts.shares import MIN_PART, final_memberships
 
 __all__ = ["GaussianMixture"]
 
-# A covariance for each cluster is a square of the features; so many fill 8 MB.
+# Each cluster has a covariance for every two features, which takes 8 MB for this many.
 MAX_FEATURES = 1000
-# What is added to each variance in a cluster, of features with variance 1, so that no covariance is singular.
+# Added to each variance within a cluster, for features of variance 1, so that no covariance is singular.
 RIDGE = 1e-6
-# It ends when the mean log-likelihood gains less in a sweep.
+# It ends when a sweep raises the mean log-likelihood by less.
 TOLERANCE = 1e-5
 
 
@@ -27,16 +27,16 @@ TOLERANCE = 1e-5
 class GaussianMixture(FeaturesFromStarts):
     """Settings of a mixture of Gaussians with full covariances, by scikit-learn; soft clusters.
 
-    Features are brought to variance 1 first, which changes nothing but the start, and the meaning of the 1e-6
-    that is added to every variance so that no covariance is singular. The trace is minus the mean
-    log-likelihood of a point before each sweep; it falls but for what that addition costs, up to some 1e-5.
+    Features are first scaled to variance 1, and 1e-6 is added to every variance so that no covariance is
+    singular. Otherwise the scaling changes the start only. The trace is minus the mean log-likelihood of a
+    point before each sweep. It falls, except that the addition may raise it by about 1e-5.
 
     Parameters
     ----------
     starts : int
-        Times it starts anew, by k-means; the likeliest result is kept.
+        How many times it starts, from k-means; the result with the highest likelihood is kept.
     max_sweeps : int
-        Most sweeps of each start.
+        The most sweeps of each start.
 
     Examples
     --------
@@ -57,27 +57,27 @@ class GaussianMixture(FeaturesFromStarts):
 
         values = sample.features.values
         if values.shape[1] > MAX_FEATURES:
-            problem = f"has {values.shape[1]} features, and a mixture has a square of them for each cluster"
-            raise InputError("X", problem, f"bring it to at most {MAX_FEATURES}, as by PCA")
-        few = few_different(values, "euclidean", count)
+            problem = f"has {values.shape[1]} features, and each cluster needs a covariance for every two"
+            raise InputError("X", problem, f"reduce them to at most {MAX_FEATURES}, for example by PCA")
+        few = few_distinct(values, "euclidean", count)
         if few is not None:
             return few
         rows = dense_rows(values, "a mixture")
-        rows /= _or_one(rows.max(axis=0))  # so that no feature's squares vanish beside another's
+        rows /= _or_one(rows.max(axis=0))  # so that no feature's squares underflow
         rows -= rows.mean(axis=0)
         rows /= _or_one(rows.std(axis=0))
         model = Mixture(
             count, n_init=self.starts, max_iter=self.max_sweeps, tol=TOLERANCE, reg_covar=RIDGE,
-            random_state=seed(random),
+            random_state=sklearn_seed(random),
         )  # fmt: skip
-        fit(model, rows)
+        fit_quietly(model, rows)
         shares = final_memberships(model.predict_proba(rows), MIN_PART / count)
-        bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last
+        bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last only
         sweeps = int(model.n_iter_)
         status = ended(sweeps, bool(model.converged_))
         return Clustering(shares, tuple(-float(bound) for bound in bounds), status, sweeps)
 
 
 def _or_one(values: Array) -> Array:
-    """Replace zeros by ones, to divide by."""
+    """Replace zeros by ones, for a division."""
     return np.where(values > 0, values, 1.0)

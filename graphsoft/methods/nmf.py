@@ -14,36 +14,36 @@ from graphsoft.input.checks import choice, integer, number
 from graphsoft.linalg.csr import gram, times
 from graphsoft.methods.interface import Clustering, Sample, swept
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
-from graphsoft.methods.parts.rows import few_different, fit, non_negative
+from graphsoft.methods.parts.rows import few_distinct, fit_quietly, non_negative
 from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
 from graphsoft.parallel import one_thread
 
 __all__ = ["GNMF", "NMF"]
 
-# scikit-learn ends when its coordinates move by less, as a share of the first sweep's move.
+# scikit-learn stops when the coordinates change by less than this share of their change in the first sweep.
 TOLERANCE = 1e-5
-# Smooth factorization ends when a sweep gains less, as a share of the squares of X.
+# Smooth factorization stops when a sweep gains less than this share of the squares of X.
 MIN_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
 class NMF(FeaturesFromStarts):
-    """Settings of ``X ~ V U^T`` with V, U >= 0 and the least squares, by scikit-learn's coordinate descent.
+    """Settings of ``X ~ V U^T`` with V, U >= 0, in least squares, by scikit-learn's coordinate descent.
 
-    Columns of X that fall below 0 are moved to start there. Columns of V divided by their sums tell how much
-    of each cluster is in a point; the memberships are the rows of that, divided by their sums in turn.
-    (Compared as they are, coefficients say more of how long the columns of U are than of clusters.)
+    Columns of X with negative values are shifted to start at 0. For the memberships, the columns of V are
+    divided by their sums, and then the rows by theirs. (Without the first division, the entries of V depend
+    more on the lengths of the columns of U than on the clusters.)
 
-    The trace has one entry: ``||X - V U^T||² / ||X||²``, with the penalties if there are any.
+    The trace has one entry: ``||X - V U^T||² / ||X||²``, plus the penalties if there are any.
 
     Parameters
     ----------
     penalty : float
         Regularized NMF adds ``penalty (||V||² / n + ||U||² / d)``, for X of mean square 1; 0 for plain NMF.
     starts : int
-        Times it starts anew, from random U; the best result is kept.
+        How many times it starts, from a random U; the best result is kept.
     max_sweeps : int
-        Most sweeps of each start.
+        The most sweeps of each start.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class NMF(FeaturesFromStarts):
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Factorize the features from several starts."""
-        few = few_different(sample.features.values, "euclidean", count)
+        few = few_distinct(sample.features.values, "euclidean", count)
         if few is not None:
             return few
         rows = _mean_square_one(non_negative(sample.features.unmoved))
@@ -84,10 +84,10 @@ class NMF(FeaturesFromStarts):
         model = Factorization(
             count, init="custom", tol=TOLERANCE, max_iter=self.max_sweeps, alpha_W=float(self.penalty)
         )
-        # all rows of V begin alike, so that identical points end alike
+        # all rows of V are equal at the start, so that identical points get identical memberships
         level = np.sqrt(rows.mean() / count)
         basis = level * np.abs(random.normal(size=(count, features)))
-        coordinates = fit(model, rows, W=np.full((rows.shape[0], count), level), H=basis)
+        coordinates = fit_quietly(model, rows, W=np.full((rows.shape[0], count), level), H=basis)
         basis = model.components_.T
         loss = model.reconstruction_err_**2 / cells
         loss += float(self.penalty) * (
@@ -98,24 +98,24 @@ class NMF(FeaturesFromStarts):
 
 @dataclass(frozen=True)
 class GNMF:
-    """Settings of NMF that is smooth along the graph (Cai, He, Han and Huang): neighbors are to be alike.
+    """Settings of NMF that is smooth along the graph (Cai, He, Han and Huang): neighbors become similar.
 
     ``X ~ V U^T`` as in `NMF`, by multiplicative updates. The trace is
 
         ``||X - V U^T||² / ||X||² + smoothness sum_ij w_ij ||V_i - V_j||² / (2 sum_ij w_ij)``
 
     after the start and after each sweep, with columns of U of length one and V in units of X's mean row; it
-    never rises. In the paper U has any length while the updates run, and the second term would vanish as U
-    grows and V shrinks.
+    never rises. The paper does not fix the lengths of U during the updates, so the second term could vanish
+    as U grows and V shrinks.
 
     Parameters
     ----------
     smoothness : float
-        How much the graph counts against the features; with 0 it is plain NMF.
+        The weight of the graph against the features; 0 is plain NMF.
     start : {"contraction", "random"}
         See :func:`graphsoft.methods.parts.shares.start_shares`.
     max_sweeps : int
-        It ends sooner when a sweep gains less than 1e-6 of ``||X||²``.
+        It stops earlier when a sweep gains less than 1e-6 of ``||X||²``.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class GNMF:
     ) -> Clustering:
         """Update both factors in turn."""
         rows, graph = non_negative(sample.features.unmoved), sample.graph
-        few = few_different(rows, "euclidean", count)
+        few = few_distinct(rows, "euclidean", count)
         if few is not None:
             return few
         shares = start_shares(graph, count, self.start, random)
@@ -163,7 +163,7 @@ class GNMF:
 
 
 class _Smooth:
-    """The two factors and the products with them that updates and loss share."""
+    """The two factors, and the products that the updates and the loss share."""
 
     def __init__(self, rows: Any, graph: Graph, smoothness: float, shares: Array) -> None:
         self.X = _mean_row_one(rows)
@@ -174,19 +174,23 @@ class _Smooth:
         self.weight = 1.0 / largest / degrees.mean()
         self.smoothness = smoothness
         self.V, self.U = shares, _product(self.X_T, shares)
-        self._settle()
+        self._rescale()
         fitted = float(np.sum(self.XU * self.V))
         model = float(np.sum(gram(self.V) * gram(self.U)))
         self.V *= fitted / model
-        self._settle()
+        self._rescale()
 
-    def _settle(self) -> None:
-        """Bring columns of U to length one, and compute the products anew."""
+    def _rescale(self) -> None:
+        """Scale columns of U to length one, and compute the products again."""
         lengths = np.sqrt(np.square(self.U).sum(axis=0))
         lengths[lengths == 0] = 1.0
         self.U = self.U / lengths
         self.V = self.V * lengths
         self.XU = _product(self.X, self.U)
+        self._multiply_by_graph()
+
+    def _multiply_by_graph(self) -> None:
+        """Compute W V and D V, and how rough each column of V is on the graph."""
         self.WV = times(self.adjacency, self.V) * self.weight
         self.DV = self.degrees[:, None] * self.V
         self.rough = np.maximum(np.sum(self.V * (self.DV - self.WV), axis=0), 0.0)
@@ -195,18 +199,16 @@ class _Smooth:
         """Update V; the loss does not rise."""
         grown = self.XU + self.smoothness * self.WV
         self.V = _multiplied(self.V, grown, self.V @ gram(self.U) + self.smoothness * self.DV)
-        self.WV = times(self.adjacency, self.V) * self.weight
-        self.DV = self.degrees[:, None] * self.V
-        self.rough = np.maximum(np.sum(self.V * (self.DV - self.WV), axis=0), 0.0)
+        self._multiply_by_graph()
 
     def update_basis(self) -> None:
-        """Update U, of which longer columns count more in the second term; the loss does not rise."""
+        """Update U, whose longer columns count more in the second term; the loss does not rise."""
         inner = gram(self.V) + self.smoothness * np.diag(self.rough)
         self.U = _multiplied(self.U, _product(self.X_T, self.V), self.U @ inner)
-        self._settle()
+        self._rescale()
 
     def loss(self) -> float:
-        """``||X - V U^T||² / n`` and the second term."""
+        """Compute ``||X - V U^T||² / n`` plus the second term."""
         points = len(self.V)
         error = points - 2.0 * np.sum(self.XU * self.V) + np.sum(gram(self.V) * gram(self.U))
         return float(max(error, 0.0) + self.smoothness * self.rough.sum()) / points
@@ -214,7 +216,7 @@ class _Smooth:
 
 @dataclass(frozen=True, eq=False)
 class _Factors:
-    """What one start of NMF came to."""
+    """The result of one start of NMF."""
 
     coordinates: Array
     basis: Array
@@ -223,14 +225,14 @@ class _Factors:
 
 
 def _memberships(coordinates: Array) -> sp.csr_array:
-    """Divide columns by their sums, p(point | cluster), and then rows."""
+    """Divide the columns by their sums, which gives p(point | cluster), and then the rows."""
     sums = coordinates.sum(axis=0)
     shares = coordinates / np.where(sums > 0, sums, 1.0)
     return final_memberships(shares, MIN_PART / coordinates.shape[1])
 
 
 def _multiplied(factor: Array, up: Array, down: Array) -> Array:
-    """Multiply by up / down; where down is 0, so is up, and nothing changes."""
+    """Multiply by up / down; where down is 0, up is 0 too, and the entry stays as it is."""
     return factor * np.divide(up, down, out=np.ones_like(down), where=down > 0)
 
 
@@ -244,5 +246,5 @@ def _mean_square_one(rows: Any) -> Any:
 
 
 def _mean_row_one(rows: Any) -> Any:
-    """Bring the mean squared length of the rows to 1."""
+    """Scale the rows to a mean squared length of 1."""
     return rows / np.sqrt(np.square(rows.data if sp.issparse(rows) else rows).sum() / rows.shape[0])

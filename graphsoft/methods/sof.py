@@ -1,13 +1,14 @@
-"""Soft-cluster factorization: the chances of pairs to be in one cluster, ``P ~ W W^T`` in squares.
+"""Soft-cluster factorization: probabilities that two points share a cluster, as ``P ~ W W^T``.
 
-The constraints, ``W >= 0`` and rows that sum to one, begin as mild penalties and become stricter stage by
-stage. The squares need no array of all pairs: ``||P - alpha W W^T||^2 = ||P||^2 - 2 alpha <W, P W> +
-alpha^2 ||W^T W||^2``, where P is sparse and W^T W has a row and a column for each cluster.
+The squares ``||P - W W^T||^2`` are minimized. The constraints, ``W >= 0`` and rows that sum to one, start as
+mild penalties and become stricter stage by stage. No array of all pairs is needed: ``||P - alpha W W^T||^2``
+is ``||P||^2 - 2 alpha <W, P W> + alpha^2 ||W^T W||^2``. There P is sparse, and W^T W has a row and a column
+for each cluster.
 
-In a sparse P, most pairs have a chance of 0, and the others' are far from 1. Memberships cannot follow: rows
-that sum to one have products of 1/k or more with themselves, and the best are nearly the same for all points.
-So chances are relative by default: divided by what both points have in all, ``P_ij / sqrt(d_i d_j)``, and
-``alpha W W^T`` is fitted to them with the best alpha. What was tried is in ``examples/papers/002.py``.
+In a sparse P most pairs have a probability of 0, and those of the others are far from 1. Memberships cannot
+reach such products: a row that sums to one has a product of at least 1/k with itself, and the best rows are
+nearly the same for all points. So P is relative by default: ``P_ij / sqrt(d_i d_j)``, where d are the row
+sums, and ``alpha W W^T`` is fitted to it with the best alpha. ``examples/papers/002.py`` compares both.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ __all__ = ["SoF"]
 
 PAIRS = ("auto", "all", "graph")
 CHANCES = ("relative", "absolute")
-# All pairs of so many points take some seconds.
-FEW = 2000
-# Penalties of the first stage, in units in which the pull of its neighbors on a point is about one, what
-# they are multiplied by, and the stages. The last penalty is a hundred times the pull: nothing leans on it.
-PENALTY, FACTOR, STAGES = 0.01, 10.0, 5
-# A stage ends when a step lowers its function by this part of what is explained; later ones are finer.
+# All pairs of this many points take a few seconds.
+MAX_POINTS_IN_PAIRS = 2000
+# The penalty of the first stage, the factor from each stage to the next, and the number of stages. A penalty
+# of 1 is about as strong as the pull of its neighbors on a point. The last penalty is a hundred times that,
+# so the constraints hold almost exactly.
+PENALTY, PENALTY_GROWTH, STAGES = 0.01, 10.0, 5
+# A stage ends when a step lowers its function by this share of the explained squares; later ones are finer.
 TOLERANCES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 ROWS = 1 << 13
-# No loop counts as less, so that no quotient overflows.
+# Loops count as at least this much, so that no quotient overflows.
 TINY = 1e-300
 
 
@@ -51,27 +53,28 @@ TINY = 1e-300
 class SoF:
     """Settings of soft-cluster matrix factorization.
 
-    It minimizes ``||P - alpha W W^T||^2`` over memberships W, by penalties for negative entries and for rows
-    that do not sum to one. The trace holds that, over ``||P||^2``, for the best proper memberships so far:
-    clipped at zero and divided by the sums of rows, after the start and after each stage. It never rises.
+    It minimizes ``||P - alpha W W^T||^2`` over memberships W, with penalties for negative entries and for
+    rows that do not sum to one. The trace is that objective over ``||P||^2``, after the start and after each
+    stage, for the best memberships so far. For these, negative entries are set to zero, and each row is
+    divided by its sum. The trace never rises.
 
     Parameters
     ----------
     neighbors : int
-        Where all pairs are looked at, P is exp(-d / sqrt(s_i s_j)) with d the distance of i and j, and s the
-        distance of a point to its neighbor of this number.
+        For all pairs, P is exp(-d / sqrt(s_i s_j)). There d is the distance of i and j, and s_i that of i and
+        its neighbor of this number.
     pairs : {"auto", "all", "graph"}
-        ``all`` pairs of points that have features; ``graph`` for the weights of the graph, over the largest
-        one, in time linear in the edges. ``auto`` takes all pairs of at most 2000 points, as published, and
-        the graph of more, or of clusters. On eleven small sets, rings among them, graphs did better.
+        ``all`` uses all pairs of points that have features. ``graph`` uses the weights of the graph, divided
+        by the largest, in time linear in the edges. ``auto`` uses all pairs of at most 2000 points, as
+        published, and the graph for more points, or for clusters. On small benchmark sets graphs did better.
     chances : {"relative", "absolute"}
-        ``relative`` divides P_ij by sqrt(d_i d_j), with d the sums of its rows, and fits alpha. ``absolute``
-        takes P at its word, as the method was published: alpha is 1, and so is P_ii. A graph with a loop at
-        every node, as one of clusters, is first divided by the roots of both loops.
+        ``relative`` divides P_ij by sqrt(d_i d_j), where d are the row sums of P, and fits alpha.
+        ``absolute`` uses P as it is, as the method was published: alpha is 1, and so is P_ii. A graph with a
+        loop at every node, such as a graph of clusters, is first divided by the roots of both loops.
     start : {"contraction", "random"}
-        ``contraction`` begins with groups of nodes, those of the graph; ``random`` draws all memberships.
+        ``contraction`` starts with groups of neighboring nodes; ``random`` draws all memberships.
     max_steps : int
-        Steps at most, in each of the five stages.
+        The most steps in each of the five stages.
 
     Examples
     --------
@@ -97,18 +100,19 @@ class SoF:
         integer("max_steps", self.max_steps, 1)
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at the features where all pairs are to be looked at; at the graph else, and to group nodes."""
-        if self.pairs == "graph" or (self.pairs == "auto" and not (featured and points <= FEW)):
+        """Look at the features for all pairs; at the graph otherwise, and to group nodes at the start."""
+        few = featured and points <= MAX_POINTS_IN_PAIRS
+        if self.pairs == "graph" or (self.pairs == "auto" and not few):
             return frozenset({"graph"})
         return frozenset({"features", "graph"} if self.start == "contraction" else {"features"})
 
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
-        """Factorize the chances of pairs, with stricter penalties stage by stage."""
+        """Factorize the probabilities of pairs, with stricter penalties stage by stage."""
         whole = "features" in self.reads(len(sample), sample.given_features is not None)
         if self.pairs == "auto" and sample.given_graph is not None and _has_all_loops(sample.given_graph):
-            whole = False  # what clusters have in common tells more than how far their mean points are apart
+            whole = False  # the weights between clusters say more than the distances of their means
         pairs = all_pairs(sample.features, "relative", self.neighbors) if whole else sample.graph
         graph = pairs if self.start == "random" else sample.with_pairs_as_weights().graph
         largest = 1.0 if whole else float(pairs.adjacency.data.max())
@@ -117,15 +121,15 @@ class SoF:
         shares = start_shares(graph, count, self.start, random)
         relative = self.chances == "relative"
         problem = _Problem.of(pairs, largest, relative, 1.0 if whole or not relative else 0.0)
-        if problem.squares == 0.0:  # for all who were joined are known to be apart
+        if problem.squares == 0.0:  # all neighbors are known to be apart
             return Clustering(final_memberships(shares), (), "no pair has a chance: not fitted")
         best, trace, steps = shares, [problem.error(shares)], 0
         unit = problem.pull(shares)
         for stage in range(STAGES):
-            penalized = problem.penalized(PENALTY * FACTOR**stage, unit)
-            least = TOLERANCES[stage] * problem.explained(shares) / unit
-            seen = _counting(progress, stage * self.max_steps, STAGES * self.max_steps)
-            found = descend(penalized, shares, self.max_steps, least, seen)
+            penalized = problem.penalized(PENALTY * PENALTY_GROWTH**stage, unit)
+            min_fall = TOLERANCES[stage] * problem.explained(shares) / unit
+            after_step = _counting(progress, stage * self.max_steps, STAGES * self.max_steps)
+            found = descend(penalized, shares, self.max_steps, min_fall, after_step)
             shares, steps = found.point, steps + found.steps
             proper = _proper(shares)
             error = problem.error(proper)
@@ -139,7 +143,7 @@ class SoF:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Chances of pairs, those of points with themselves, and whether alpha is fitted."""
+    """The probabilities P of pairs, those of points with themselves, and whether alpha is fitted."""
 
     chances: sp.csr_array
     own: Array
@@ -148,7 +152,7 @@ class _Problem:
 
     @classmethod
     def of(cls, graph: Graph, largest: float, relative: bool, own: float) -> _Problem:
-        """Read weights over the largest as chances; `own` is added to the diagonal that is stored."""
+        """Read weights, divided by the largest, as probabilities; `own` is added to the stored diagonal."""
         chances = _chances(graph, largest, relative)
         if relative:
             part = np.sqrt(inverse_or_zero(np.asarray(chances.sum(axis=1)) + own))
@@ -168,16 +172,16 @@ class _Problem:
         return Fit(product, overlap, alpha), self.squares - 2.0 * alpha * both + alpha * alpha * size
 
     def error(self, shares: Array) -> float:
-        """Compute the part of the squares that memberships leave."""
+        """Compute the share of the squares that memberships leave unexplained."""
         return max(0.0, self._fit(shares)[1] / self.squares)
 
     def explained(self, shares: Array) -> float:
-        """Compute ``alpha <P, W W^T>``: with the best alpha, the squares that are not left."""
+        """Compute ``alpha <P, W W^T>``: with the best alpha, the squares that are explained."""
         fit, _ = self._fit(shares)
         return fit.scale * float((shares * fit.product).sum())
 
     def pull(self, shares: Array) -> float:
-        """Compute by how much the chances of its pairs move a point, on average."""
+        """Compute how strongly a point is pulled by its pairs, on average."""
         mean = (float(self.chances.data.sum()) + float(self.own.sum())) / len(shares)
         return mean * self._fit(shares)[0].scale
 
@@ -190,7 +194,7 @@ class _Problem:
             gradient, penalties = np.empty_like(shares), np.empty(len(shares))
 
             def piece(start: int, stop: int) -> None:
-                # the gradient is that of a fixed alpha, for near the best one a change of it changes nothing
+                # the gradient is that for a fixed alpha: at the best one the derivative by alpha is zero
                 penalized_rows(shares, fit, stage, start, stop, gradient, penalties)
 
             for _ in map_blocks(piece, len(shares), ROWS):
@@ -205,7 +209,7 @@ def _has_all_loops(graph: Graph) -> bool:
 
 
 def _informed(graph: Graph, largest: float, side: sp.csr_array) -> Graph:
-    """Make the chances of known pairs 1 and 0."""
+    """Set the probabilities of known pairs to 1 and 0."""
     chances = (graph.adjacency / largest + side).tocsr()
     np.clip(chances.data, 0.0, 1.0, out=chances.data)
     chances.eliminate_zeros()
@@ -214,7 +218,7 @@ def _informed(graph: Graph, largest: float, side: sp.csr_array) -> Graph:
 
 
 def _chances(graph: Graph, largest: float, relative: bool) -> sp.csr_array:
-    """Read weights as chances of pairs, in a matrix of its own; absolute ones have no diagonal."""
+    """Make a new matrix of weights as probabilities of pairs; absolute ones have no diagonal."""
     given = graph.adjacency
     chances = sp.csr_array((given.data / largest, given.indices, given.indptr), shape=given.shape)
     loops = chances.diagonal()
@@ -227,7 +231,7 @@ def _chances(graph: Graph, largest: float, relative: bool) -> sp.csr_array:
 
 
 def _scale(matrix: sp.csr_array, factor: Array) -> None:
-    """Multiply every entry with the factors of its row and of its column, in place."""
+    """Multiply every entry by the factors of its row and of its column, in place."""
     ptr = matrix.indptr
 
     def piece(start: int, stop: int) -> None:
@@ -240,7 +244,7 @@ def _scale(matrix: sp.csr_array, factor: Array) -> None:
 
 
 def _proper(shares: Array) -> Array:
-    """Clip, and divide by the sums of the rows; a row without anything belongs to all alike."""
+    """Set negative entries to zero, and divide rows by their sums; an empty row gets equal shares."""
     clipped = np.maximum(shares, 0.0)
     sums = clipped.sum(axis=1, keepdims=True)
     clipped[sums[:, 0] <= 0] = 1.0

@@ -18,7 +18,7 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["SymNMF"]
 
-# A sweep that gains less, as a share of the squares of A, is the last.
+# It stops when a sweep gains less than this share of the squares of A.
 MIN_GAIN = 1e-6
 
 
@@ -26,17 +26,17 @@ MIN_GAIN = 1e-6
 class SymNMF:
     """Settings of ``A ~ H H^T`` with H >= 0 and ``A = D^-1/2 W D^-1/2``, its diagonal included.
 
-    The objective of Kuang, Ding and Park by coordinate descent: every entry of H in turn takes its best
-    value, a root of a cubic (Vandaele and others), so that no update raises the loss. The memberships are the
-    rows of H divided by their sums. The trace is ``||A - H H^T||² / ||A||²`` after the start and after each
-    sweep; it never rises.
+    It minimizes the objective of Kuang, Ding and Park by coordinate descent: every entry of H in turn takes
+    its best value, a root of a cubic (Vandaele and others), so no update raises the loss. The memberships are
+    the rows of H divided by their sums. The trace is ``||A - H H^T||² / ||A||²`` after the start and after
+    each sweep; it never rises.
 
     Parameters
     ----------
     start : {"contraction", "random"}
         See :func:`graphsoft.methods.parts.shares.start_shares`.
     max_sweeps : int
-        It ends sooner when a sweep gains less than 1e-6 of ``||A||²``.
+        It stops earlier when a sweep gains less than 1e-6 of ``||A||²``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class SymNMF:
         graph = sample.graph
         scale = np.sqrt(inverse_or_zero(graph.degrees))
         square = _square(graph, scale)
-        factor = _begin(graph, scale, start_shares(graph, count, self.start, random))
+        factor = _first_factor(graph, scale, start_shares(graph, count, self.start, random))
 
         def sweep() -> float:
             _sweep(graph, scale, factor)
@@ -75,11 +75,11 @@ class SymNMF:
         return Clustering(final_memberships(factor, MIN_PART / count), trace, status, len(trace) - 1)
 
 
-def _begin(graph: Graph, scale: Array, shares: Array) -> Array:
-    """Make ``D^1/2 S`` with columns of length one, times the number that brings ``H H^T`` nearest to A."""
+def _first_factor(graph: Graph, scale: Array, shares: Array) -> Array:
+    """Scale ``D^1/2 S`` to columns of length one, and then so that ``H H^T`` is nearest to A."""
     factor = np.sqrt(graph.degrees)[:, None] * shares
     factor /= np.sqrt(np.square(factor).sum(axis=0))
-    factor *= np.sqrt(_alike(graph, scale, factor) / np.square(gram(factor)).sum())
+    factor *= np.sqrt(_agreement(graph, scale, factor) / np.square(gram(factor)).sum())
     return np.ascontiguousarray(factor)
 
 
@@ -95,18 +95,18 @@ def _square(graph: Graph, scale: Array) -> float:
     return float(squares.sum())
 
 
-def _alike(graph: Graph, scale: Array, factor: Array) -> float:
+def _agreement(graph: Graph, scale: Array, factor: Array) -> float:
     """Compute ``<A, H H^T>``."""
     scaled = scale[:, None] * factor
     return float(np.sum(times(graph.adjacency, scaled) * scaled))
 
 
 def _loss(graph: Graph, scale: Array, factor: Array, square: float) -> float:
-    return (square - 2.0 * _alike(graph, scale, factor) + float(np.square(gram(factor)).sum())) / square
+    return (square - 2.0 * _agreement(graph, scale, factor) + float(np.square(gram(factor)).sum())) / square
 
 
 def _sweep(graph: Graph, scale: Array, factor: Array) -> None:
-    """Set every entry once; row after row, for each looks at those before it."""
+    """Set every entry once, row after row, for each depends on those before it."""
     edges, inner = rows_of(graph.adjacency), gram(factor)
     for start, stop in pieces_by_load(graph.adjacency.indptr, LOAD):
         descend(edges, scale, inner, start, stop, factor)

@@ -1,4 +1,4 @@
-"""Completely positive factorization of affinities among triples, quadruples, ... of points."""
+"""Completely positive factorization of affinities of triples, quadruples, ... of points."""
 
 from __future__ import annotations
 
@@ -35,27 +35,28 @@ def cluster_tuples(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Find soft clusters from what is known of tuples of points, say that these four lie on one line.
+    """Find soft clusters from affinities of tuples of points, for example whether four lie on one line.
 
-    The affinity of a tuple is modeled by ``sum_r g_ir g_jr ...``, a product over its points in which their
-    order does not matter, and the rows of G are the memberships. The trace is half the sum of the squared
-    errors over ordered tuples of distinct points; it never rises.
+    The affinity of a tuple is modeled by ``sum_r g_ir g_jr ...``, a product over its points, whose order does
+    not matter. The rows of G, divided by their sums, are the memberships. The trace is half the sum of the
+    squared errors over ordered tuples of distinct points; it never rises.
 
     Parameters
     ----------
     tuples : array_like of int, shape (t, order)
-        Distinct points, in any order; all tuples have equally many, at least two, and none comes twice.
+        Distinct points in any order. All tuples have the same number of points, at least two, and no tuple
+        comes twice.
     k : int
-        How many clusters.
+        The number of clusters.
     affinity : array_like of shape (t,), optional
-        How likely the points of a tuple belong together, at least 0 and on any scale; 1 for all without it.
+        How strongly the points of a tuple belong together, at least 0 and on any scale; 1 for all by default.
     points : int, optional
-        How many points there are; up to the last that is named, without it. Those in no tuple belong to all
-        clusters alike.
+        The number of points; by default, up to the largest number in a tuple. Points in no tuple belong to
+        all clusters equally.
     unstored : {"zero", "unknown"}
-        Whether the points of a tuple that is not listed do not belong together, or nothing is known of them.
+        Whether the points of a tuple that is not listed do not belong together, or may.
     start, max_sweeps, tolerance
-        As of `CompletelyPositive`; the start is from the pairs in the tuples.
+        See `CompletelyPositive`; the start uses the pairs in the tuples.
     rng : None, int, or numpy Generator
         For a random start.
     progress : callable, optional
@@ -99,7 +100,7 @@ def cluster_tuples(
 
 def _rows(tuples: Any) -> Array:
     """Check tuples of points, and sort the points of each."""
-    remedy = "give equally many distinct points in each, as [(0, 5, 2), (1, 3, 4)]"
+    remedy = "give the same number of distinct points in each, such as [(0, 5, 2), (1, 3, 4)]"
     try:
         rows = np.array(list(tuples) if not isinstance(tuples, np.ndarray) else tuples)
     except (TypeError, ValueError):
@@ -121,8 +122,8 @@ def _rows(tuples: Any) -> Array:
 
 
 def _weights(affinity: Any, count: int) -> Array:
-    """Check affinities, and bring the largest to 1."""
-    remedy = "give a finite number of at least 0 for each tuple, one of them above 0"
+    """Check affinities, and divide them by the largest."""
+    remedy = "give a finite number of at least 0 for each tuple, at least one above 0"
     if affinity is None:
         return np.ones(count)
     try:
@@ -136,7 +137,7 @@ def _weights(affinity: Any, count: int) -> Array:
 
 
 def _pairs(rows: Array, weights: Array, count: int) -> Graph:
-    """Sum the affinities of the tuples that hold a pair, for all pairs."""
+    """Make the graph in which a pair weighs the sum of the affinities of its tuples."""
     first, second = np.nonzero(~np.eye(rows.shape[1], dtype=bool))
     values = np.repeat(weights, len(first))
     places = rows[:, first].ravel(), rows[:, second].ravel()
@@ -147,7 +148,7 @@ def _pairs(rows: Array, weights: Array, count: int) -> Graph:
 
 
 def _listed(rows: Array, weights: Array, count: int) -> Target:
-    """List every tuple at each of its points, sorted by the point and by the others."""
+    """List every tuple at each of its points, sorted by the point and then by the others."""
     order = rows.shape[1]
     points = rows.T.ravel()
     others = np.concatenate([np.delete(rows, at, axis=1) for at in range(order)])
@@ -159,7 +160,7 @@ def _listed(rows: Array, weights: Array, count: int) -> Target:
 
 
 def _among_all(found: Clustering, held: Array, count: int) -> Clustering:
-    """Put the points of the tuples among all points; the rest belong to all clusters alike."""
+    """Extend memberships to all points; those in no tuple belong to all clusters equally."""
     if len(held) == count:
         return replace(found, nodes=range(count))
     clusters = found.memberships.shape[1]

@@ -204,7 +204,7 @@ def test_in_the_end_nothing_draws(beta):
     start = first_factor(graph, 0.9 * factorized(Relation(), graph, 3).memberships.toarray() + 0.1 / 3)
     loss = loss_of(graph, 3, beta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(losses, "SMALLEST_GAIN", 0.0)
+        patch.setattr(losses, "MIN_GAIN", 0.0)
         factor, trace, _ = losses._minimized(start, loss, 0.5 / max(beta, 2 - beta), 3000)
     assert rise(trace) == 0
     at, first = loss(factor), loss(start)
@@ -219,7 +219,7 @@ def test_general_steps_for_beta_one_reach_the_likelihood_of_the_engine():
     graph = graph_of(cloud_graph(60))
     start = factorized(Relation(), graph, 4).memberships
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(losses, "SMALLEST_GAIN", 0.0)
+        patch.setattr(losses, "MIN_GAIN", 0.0)
         general = refined(graph, start, 1.0, 2000).memberships
     engine = factorized(Relation(support="dense", rounds=500), graph, 4).memberships
     worth = [assess(graph, each).log_likelihood for each in (general, engine)]

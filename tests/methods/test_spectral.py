@@ -156,7 +156,7 @@ def test_the_cycle_is_symmetric_and_positive():
     M = grid.solved(np.eye(len(graph)))
     np.testing.assert_allclose(M, M.T, atol=1e-9)
     assert np.linalg.eigvalsh(M).min() > 0
-    A = (1 + grid.room) * np.eye(len(graph)) - naive.normalized(graph.adjacency.toarray())
+    A = (1 + grid.gap) * np.eye(len(graph)) - naive.normalized(graph.adjacency.toarray())
     together = np.sort(np.linalg.eigvals(walk.without_known(M @ A)).real)[1:]  # but for the one known
     alone = np.sort(np.linalg.eigvalsh(A))[1:]
     assert together[-1] / together[0] < 8 < 20 < alone[-1] / alone[0]

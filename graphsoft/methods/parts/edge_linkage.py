@@ -11,35 +11,36 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods.parts.rows import dense
 from graphsoft.neighbors.points import Points
 from graphsoft.parallel import blocks
 
 __all__ = ["along_graph", "cut"]
 
-# The metrics by which scikit-learn measures given pairs.
+# The metrics for which scikit-learn computes distances of given pairs.
 PAIRED = ("euclidean", "cosine", "manhattan")
-# Components are joined by a tree found among all pairs of them.
+# Components are connected by a tree, for which all pairs of them are compared.
 MAX_COMPONENTS = 5000
 CELLS_PER_BLOCK = 1 << 20
 
 
 def along_graph(points: Points, graph: Graph, kind: str, count: int) -> Array:
-    """Label points after merging clusters that edges join, until `count` are left.
+    """Merge clusters that edges join until `count` are left; returns the label of each point.
 
-    Components of the graph are joined first, by a tree between their middles.
+    Components of the graph are first connected by a tree between their central points.
     """
     if points.metric not in PAIRED:
-        problem = f"got {points.metric!r} for {len(points)} points, whose linkage follows the graph"
+        problem = f"got {points.metric!r} for {len(points)} points, which are merged along their graph"
         raise InputError("metric", problem, "use one of " + ", ".join(map(repr, PAIRED)))
     if kind == "ward" and points.sparse:
-        problem = f"has {len(points)} sparse rows, and Ward linkage would fill them"
+        problem = f"has {len(points)} sparse rows, and Ward linkage would make them dense"
         raise InputError("X", problem, "use single or complete linkage, or a method for graphs")
     one, other = _edges(points, graph)
     if kind == "single":
         return _spanning(points, one, other, count)
     if kind == "complete":
-        return _reciprocal(_Farthest(_lengths(points, one, other)), len(points), one, other, count)
-    return _reciprocal(_Means(points), len(points), one, other, count)
+        return _reciprocal(_Complete(_lengths(points, one, other)), len(points), one, other, count)
+    return _reciprocal(_Ward(points), len(points), one, other, count)
 
 
 def cut(merges: Array, points: int, count: int) -> Array:
@@ -48,7 +49,7 @@ def cut(merges: Array, points: int, count: int) -> Array:
     Parameters
     ----------
     merges : ndarray of shape (n - 1, 2)
-        What merges: a point below n, or the result of merge ``number - n``.
+        The two that merge: a number below n is a point, any other is the result of merge ``number - n``.
 
     Examples
     --------
@@ -79,11 +80,11 @@ def _spanning(points: Points, one: Array, other: Array, count: int) -> Array:
     return _components(sp.coo_array((tree.data[kept], (tree.row[kept], tree.col[kept])), shape=shape))
 
 
-def _reciprocal(distances: _Farthest | _Means, points: int, one: Array, other: Array, count: int) -> Array:
-    """Merge all clusters that are each other's nearest, again and again; then undo the farthest merges.
+def _reciprocal(distances: _Complete | _Ward, points: int, one: Array, other: Array, count: int) -> Array:
+    """Merge all clusters that are each other's nearest, until one is left; then undo the farthest merges.
 
-    Merging the nearest two of all, one pair at a time, comes to the same for complete linkage, and for Ward's
-    where all pairs have edges: what is nearest to each other stays so while others merge.
+    The result equals merging the nearest two clusters one pair at a time, for complete linkage, and for
+    Ward's if all pairs have edges: two clusters that are each other's nearest stay so while others merge.
     """
     merges, heights = np.empty((points - 1, 2), dtype=np.int64), np.empty(points - 1)
     name, height, done = np.arange(points), np.zeros(points), 0
@@ -97,7 +98,7 @@ def _reciprocal(distances: _Farthest | _Means, points: int, one: Array, other: A
         first, second = one[pairs], other[pairs]
         stop = done + len(pairs)
         merges[done:stop] = np.column_stack([name[first], name[second]])
-        # along a graph a merge can be nearer than what it merges
+        # along a graph, a merge can be at a smaller distance than the merges that it builds on
         heights[done:stop] = np.maximum(apart[pairs], np.maximum(height[first], height[second]))
         name[first], height[first] = np.arange(points + done, points + stop), heights[done:stop]
         kept = np.ones(len(name), dtype=bool)
@@ -112,15 +113,15 @@ def _reciprocal(distances: _Farthest | _Means, points: int, one: Array, other: A
 
 
 def _by_height(merges: Array, heights: Array, points: int) -> Array:
-    """Put the merges into order, each after those that it builds on."""
+    """Sort the merges by height, each after those that it builds on."""
     order = np.argsort(heights, kind="stable")
     number = np.arange(2 * points - 1)
     number[points + order] = points + np.arange(len(order))
     return np.asarray(number[merges[order]])
 
 
-class _Farthest:
-    """How far clusters are apart: as their farthest points that an edge joins."""
+class _Complete:
+    """Complete linkage: the distance is that of the farthest points that an edge joins."""
 
     def __init__(self, lengths: Array) -> None:
         self.lengths = lengths
@@ -129,7 +130,7 @@ class _Farthest:
         return self.lengths
 
     def merge(self, first: Array, second: Array, kept: Array) -> None:
-        """Nothing: the edges hold it all."""
+        """Do nothing: the lengths of the edges are all that is needed."""
 
     def joined(self, one: Array, other: Array, clusters: int) -> tuple[Array, Array]:
         one, other, starts, order = _distinct(one, other, clusters)
@@ -137,8 +138,8 @@ class _Farthest:
         return one, other
 
 
-class _Means:
-    """How far clusters are apart: as merging them adds to the squared distances from their means."""
+class _Ward:
+    """Ward linkage: the distance is what merging adds to the squared distances from the means."""
 
     def __init__(self, points: Points) -> None:
         self.means = points.values.astype(np.float64)
@@ -164,7 +165,7 @@ class _Means:
 
 
 def _distinct(one: Array, other: Array, clusters: int) -> tuple[Array, Array, Array, Array]:
-    """Bring edges into order and drop repeated ones: both ends, where each begins, and the order."""
+    """Sort edges and drop repeated ones; returns both ends, where each begins in the order, and the order."""
     key = np.minimum(one, other) * clusters + np.maximum(one, other)
     order = np.argsort(key, kind="stable")
     order = order[(one != other)[order]]
@@ -180,7 +181,7 @@ def _ranks(values: Array) -> Array:
 
 
 def _edges(points: Points, graph: Graph) -> tuple[Array, Array]:
-    """List the edges once each, and a tree between the middles of the components."""
+    """List each edge once, and those of a tree between the central points of the components."""
     upper = sp.triu(graph.adjacency, k=1).tocoo()
     one, other = upper.row.astype(np.int64), upper.col.astype(np.int64)
     parts = int(graph.components.max()) + 1
@@ -190,36 +191,32 @@ def _edges(points: Points, graph: Graph) -> tuple[Array, Array]:
         raise InputError("X", f"falls into {parts} components", "raise n_neighbors")
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    middles = _middles(points, graph.components, parts)
+    centers = _central_points(points, graph.components, parts)
     pairs = np.triu_indices(parts, k=1)
-    rank = _ranks(_lengths(points, middles[pairs[0]], middles[pairs[1]])) + 1.0
+    rank = _ranks(_lengths(points, centers[pairs[0]], centers[pairs[1]])) + 1.0
     tree = minimum_spanning_tree(sp.csr_array((rank, pairs), shape=(parts, parts))).tocoo()
-    return np.concatenate([one, middles[tree.row]]), np.concatenate([other, middles[tree.col]])
+    return np.concatenate([one, centers[tree.row]]), np.concatenate([other, centers[tree.col]])
 
 
 def _lengths(points: Points, one: Array, other: Array) -> Array:
-    """Measure the given pairs of points."""
+    """Compute the distances of the given pairs of points."""
     from sklearn.metrics.pairwise import paired_distances
 
     lengths = np.empty(len(one))
     for start, stop in blocks(len(one), max(1, CELLS_PER_BLOCK // points.values.shape[1])):
-        ends = (_dense(points.values[pair[start:stop]]) for pair in (one, other))
+        ends = (dense(points.values[pair[start:stop]]) for pair in (one, other))
         lengths[start:stop] = paired_distances(*ends, metric=points.metric)
     return lengths
 
 
-def _middles(points: Points, components: Array, parts: int) -> Array:
+def _central_points(points: Points, components: Array, parts: int) -> Array:
     """Find in each component the point nearest to its mean."""
     inside = one_cluster_each(components, parts)
     sizes = np.bincount(components)
-    means = _dense(inside.T @ points.values) / sizes[:, None]
+    means = dense(inside.T @ points.values) / sizes[:, None]
     far = np.empty(len(points))
     for start, stop in blocks(len(points), max(1, CELLS_PER_BLOCK // points.values.shape[1])):
-        away = _dense(points.values[start:stop]) - means[components[start:stop]]
+        away = dense(points.values[start:stop]) - means[components[start:stop]]
         far[start:stop] = np.square(away).sum(axis=1)
     order = np.lexsort((far, components))
     return np.asarray(order[np.cumsum(sizes) - sizes])
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

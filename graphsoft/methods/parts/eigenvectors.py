@@ -1,8 +1,8 @@
-"""The leading eigenvectors of ``D^-1/2 W D^-1/2``, to which normalized cuts relax.
+"""The leading eigenvectors of ``D^-1/2 W D^-1/2``, the relaxed solution of normalized cuts.
 
-Three solvers: dense for few nodes; Lanczos from a seeded start; for large graphs LOBPCG, preconditioned by
-multigrid. The scales of a contraction are all that multigrid needs: the Laplacian of a contracted graph does
-to merged nodes what the Laplacian of the graph does to vectors that are constant on them.
+There are three solvers: dense for few nodes, Lanczos, and for large graphs LOBPCG, preconditioned by
+multigrid. The scales of a contraction are all that multigrid needs. The Laplacian of a contracted graph acts
+on merged nodes like the Laplacian of the graph on vectors that are constant on them.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from graphsoft.parallel import one_thread
 __all__ = ["SOLVERS", "Eigenpairs", "leading_eigenvectors"]
 
 SOLVERS = ("auto", "lanczos", "multigrid")
-# Of so many nodes, or so many for each eigenvector, everything is dense: of small graphs, and of the coarsest
-# scale of large ones.
+# With at most this many nodes, or this many for each eigenvector, everything is dense. This holds for small
+# graphs, and for the coarsest scale of large ones.
 FEW_NODES = 500
 FEW_NODES_EACH = 5
-# Multigrid where the eigenvalues of the coarsest scale leave less room below 1 than this. On neighbor graphs
-# (room below 0.1) of 30,000 nodes it is 3 to 10 times as fast as Lanczos, of a million 10 times; on random
-# graphs without clusters (room above 0.4), Lanczos is 2 to 4 times as fast.
-ROOM = 0.1
-# How far S v may be from a multiple of v; at most this part of the room that the eigenvalues leave below 1.
+# Multigrid is used if the spectral gap of the coarsest scale is below this; the gap is 1 minus the last of
+# the wanted eigenvalues. Multigrid is several times faster on neighbor graphs, whose gap is small. Lanczos is
+# faster on random graphs without clusters, whose gap is above 0.4.
+MAX_GAP = 0.1
+# The largest residual ``|S v - value v|`` of an eigenvector; also at most this share of the spectral gap.
 TOLERANCE = 1e-5
-PART_OF_ROOM = 1e-4
+SHARE_OF_GAP = 1e-4
 LANCZOS_TOLERANCE = 1e-10
 LANCZOS_RESTARTS = 3000
 MULTIGRID_STEPS = 150
-# Of a Jacobi step; the spectrum of a Laplacian over its diagonal reaches up to 2.
+# Of a Jacobi step; the eigenvalues of a Laplacian over its diagonal are at most 2.
 DAMPING = 2.0 / 3.0
-# Vectors that are constant on merged nodes are too stiff, and the step from the coarser scale falls short. On
-# a neighbor graph of 100,000 points, LOBPCG takes 44 steps with 1, and 20 with 1.5.
+# Vectors that are constant on merged nodes are too stiff, so the correction from the coarser scale is too
+# small. Multiplied by this, it halves the number of LOBPCG steps on neighbor graphs.
 STRETCH = 1.5
 MIN_SHIFT = 1e-8
-# What is added to the start, so that nothing is orthogonal to it.
+# Added to the start, so that no eigenvector is orthogonal to it.
 NOISE = 1e-3
 
 
@@ -55,13 +55,13 @@ class Eigenpairs:
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Falling; 1 for each component of the graph.
+        In falling order; 1 for each component of the graph.
     vectors : ndarray of shape (n, k)
-        With orthonormal columns; of every column, the entry of largest size is positive.
+        With orthonormal columns; the entry of largest absolute value is positive in every column.
     residual : float
         The largest ``|S v - value v|``.
     solver : str
-        Which one it was, in words.
+        The solver that was used, in words.
     """
 
     values: Array
@@ -79,19 +79,19 @@ def leading_eigenvectors(
 ) -> Eigenpairs:
     """Compute the `count` leading eigenvectors of ``S = D^-1/2 W D^-1/2``.
 
-    A node without edges counts as if tied to itself: it is a component, with the eigenvalue 1.
+    A node without edges counts as if it had a loop: it is a component with the eigenvalue 1.
 
     Parameters
     ----------
     graph : Graph
     count : int
-        At most as many as nodes.
+        At most the number of nodes.
     random : Generator
-        Where the sparse solvers begin.
+        For the start of the sparse solvers.
     progress : callable, optional
     solver : {"auto", "lanczos", "multigrid"}
-        ``auto`` decides by a contraction of the graph. Up to 500 nodes, or 5 for each vector, none of them is
-        needed: everything is dense.
+        ``auto`` decides by a contraction of the graph. With up to 500 nodes, or 5 for each vector, the dense
+        solver is used instead.
 
     Examples
     --------
@@ -112,10 +112,10 @@ def leading_eigenvectors(
 
 
 def _sparse(walk: Walk, solver: str, random: np.random.Generator, progress: Progress | None) -> Eigenpairs:
-    """Choose between the sparse solvers, and try the other one where one does not converge."""
+    """Choose a sparse solver, and try the other one if it does not converge."""
     grid = None if solver == "lanczos" else Multigrid(walk, progress)
-    if grid is None or (solver == "auto" and grid.room > ROOM):
-        grid = None  # its memory is of use
+    if grid is None or (solver == "auto" and grid.gap > MAX_GAP):
+        grid = None  # frees its memory
         found = _lanczos(walk, random, progress)
         if found is not None:
             return _finished(walk, found, "lanczos")
@@ -131,10 +131,10 @@ def _sparse(walk: Walk, solver: str, random: np.random.Generator, progress: Prog
 
 
 class Walk:
-    """``S = D^-1/2 W D^-1/2``, with its eigenvectors of eigenvalue 1 moved out of the way.
+    """``S = D^-1/2 W D^-1/2``, and the eigenvectors of its eigenvalue 1.
 
-    Those are known: the square roots of the degrees within a component. They are moved to -2 and less, below
-    all others, so that no solver has to find copies of one eigenvalue.
+    Those are known: the square roots of the degrees within each component. `deflated` moves their eigenvalue
+    to -2, below all others, so that no solver has to find a multiple eigenvalue.
     """
 
     def __init__(self, graph: Graph, count: int) -> None:
@@ -145,7 +145,7 @@ class Walk:
         unit = np.where(graph.degrees > 0, root, 1.0)
         largest = np.zeros(int(parts.max()) + 1)
         np.maximum.at(largest, parts, unit)
-        unit /= largest[parts]  # the squares of extreme weights would be none
+        unit /= largest[parts]  # the squares of extreme weights would underflow
         unit /= np.sqrt(np.bincount(parts, unit**2))[parts]
         inside = np.flatnonzero(parts < count)
         self.known = np.zeros((len(graph), min(len(largest), count)))
@@ -153,47 +153,47 @@ class Walk:
         self.wanted = count - self.known.shape[1]
 
     def times(self, vectors: Array) -> Array:
-        """Multiply S with `vectors` of shape (n, any)."""
+        """Multiply S by `vectors` of shape (n, any)."""
         result = times(self.graph.adjacency, vectors * self.inverse_root[:, None])
         result *= self.inverse_root[:, None]
         return result
 
     def without_known(self, vectors: Array) -> Array:
-        """Take out of `vectors` what is known."""
+        """Make `vectors` orthogonal to the known eigenvectors."""
         return vectors - (self.known @ (self.known.T @ vectors))
 
-    def moved(self, vectors: Array) -> Array:
-        """Multiply S, with the known eigenvectors moved, with `vectors` of shape (n,) or (n, any)."""
+    def deflated(self, vectors: Array) -> Array:
+        """Multiply S, without the known eigenvectors, by `vectors` of shape (n,) or (n, any)."""
         columns = vectors.reshape(len(self.graph), -1)
         result = self.times(columns) - 3.0 * (self.known @ (self.known.T @ columns))
         return result.reshape(vectors.shape)
 
 
 def _finished(walk: Walk, vectors: Array | None, solver: str) -> Eigenpairs:
-    """Put known and found vectors together, in order and with their signs."""
+    """Join known and found vectors, in falling order of eigenvalues and with fixed signs."""
     if vectors is None:
-        turned, values, residual = np.zeros((len(walk.graph), 0)), np.zeros(0), 0.0
+        found, values, residual = np.zeros((len(walk.graph), 0)), np.zeros(0), 0.0
     else:
-        turned, values, residual = _by_value(walk, walk.without_known(vectors))
-    vectors = np.column_stack([walk.known, turned])
+        found, values, residual = _by_value(walk, walk.without_known(vectors))
+    vectors = np.column_stack([walk.known, found])
     largest = np.abs(vectors).argmax(axis=0)
     vectors *= np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     return Eigenpairs(np.append(np.ones(walk.known.shape[1]), values), vectors, residual, solver)
 
 
 def _by_value(walk: Walk, vectors: Array) -> tuple[Array, Array, float]:
-    """Turn a basis into the best approximations of eigenvectors; also returns values and largest residual."""
+    """Rotate a basis to the best approximate eigenvectors; also returns values and the largest residual."""
     basis = np.linalg.qr(vectors)[0]
     image = walk.times(basis)
-    values, turn = np.linalg.eigh(basis.T @ image)
-    values, turn = values[::-1], turn[:, ::-1]
-    vectors = basis @ turn
-    off = np.linalg.norm(image @ turn - vectors * values, axis=0)
+    values, rotation = np.linalg.eigh(basis.T @ image)
+    values, rotation = values[::-1], rotation[:, ::-1]
+    vectors = basis @ rotation
+    off = np.linalg.norm(image @ rotation - vectors * values, axis=0)
     return vectors, np.clip(values, -1.0, 1.0), float(off.max())
 
 
 def _dense(walk: Walk) -> tuple[Array, Array]:
-    """Compute all eigenvalues, falling, and the wanted eigenvectors."""
+    """Compute all eigenvalues, in falling order, and all eigenvectors."""
     S = walk.inverse_root[:, None] * walk.graph.adjacency.toarray() * walk.inverse_root
     values, vectors = np.linalg.eigh(S - 3.0 * (walk.known @ walk.known.T))
     return values[::-1], vectors[:, ::-1]
@@ -205,8 +205,8 @@ def _lanczos(walk: Walk, random: np.random.Generator, progress: Progress | None)
 
     try:
         vectors, values = _krylov(walk, np.zeros((len(walk.graph), 0)), walk.wanted, random, progress)
-        # One start meets one vector of each eigenvalue: other copies, which graphs with symmetries have, are
-        # sought among what is orthogonal to the vectors found, until nothing as large is left there.
+        # One start finds one vector of each eigenvalue. Graphs with symmetries have multiple eigenvalues, so
+        # more are looked for, orthogonal to the vectors found, until no eigenvalue there is large enough.
         for _ in range(walk.wanted):
             another, value = _krylov(walk, vectors, 1, random, progress)
             if value[0] <= np.partition(values, -walk.wanted)[-walk.wanted] + TOLERANCE:
@@ -220,7 +220,7 @@ def _lanczos(walk: Walk, random: np.random.Generator, progress: Progress | None)
 def _krylov(
     walk: Walk, found: Array, wanted: int, random: np.random.Generator, progress: Progress | None
 ) -> tuple[Array, Array]:
-    """Compute leading eigenvectors that are orthogonal to those found, and their eigenvalues."""
+    """Compute leading eigenvectors orthogonal to those found, and their eigenvalues."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     count, products = len(walk.graph), 0
@@ -230,13 +230,13 @@ def _krylov(
         products += 1
         if progress is not None:
             progress("eigenvectors: products", products, max(products, 50 * wanted))
-        return np.asarray(walk.moved(vector) - 3.0 * (found @ (found.T @ vector)))
+        return np.asarray(walk.deflated(vector) - 3.0 * (found @ (found.T @ vector)))
 
     operator = LinearOperator((count, count), matvec=product, dtype=np.float64)
     start = walk.without_known(random.normal(size=count))
     options = {"v0": start, "tol": LANCZOS_TOLERANCE, "maxiter": LANCZOS_RESTARTS}
     if "rng" in inspect.signature(eigsh).parameters:
-        # where it starts anew it draws; before SciPy 1.17 from a state that outlives the call
+        # a restart draws random numbers; before SciPy 1.17 from a state that outlives the call
         options["rng"] = random
     values, vectors = eigsh(operator, wanted, which="LA", **options)
     return vectors, values
@@ -245,7 +245,7 @@ def _krylov(
 def _multigrid(
     walk: Walk, grid: Multigrid, random: np.random.Generator, progress: Progress | None
 ) -> tuple[Array, bool]:
-    """Compute the wanted vectors, as far as they converge, and whether they do."""
+    """Compute the wanted vectors, and whether they converged."""
     from scipy.sparse.linalg import LinearOperator, lobpcg
 
     count, steps = len(walk.graph), 0
@@ -261,14 +261,14 @@ def _multigrid(
 
     operator, helper = (
         LinearOperator((count, count), matvec=product, matmat=product, dtype=np.float64)
-        for product in (walk.moved, preconditioned)
+        for product in (walk.deflated, preconditioned)
     )
-    tolerance = min(TOLERANCE, PART_OF_ROOM * grid.room)
+    tolerance = min(TOLERANCE, SHARE_OF_GAP * grid.gap)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # "exited with accuracies ...": looked at below
+        warnings.simplefilter("ignore", UserWarning)  # "exited with accuracies ...": checked below
         try:
             _, vectors = lobpcg(operator, start, M=helper, tol=tolerance, maxiter=MULTIGRID_STEPS)
-        except (ValueError, np.linalg.LinAlgError):  # its basis has lost rank
+        except (ValueError, np.linalg.LinAlgError):  # its basis lost rank
             return start, False
     if not np.isfinite(vectors).all():
         return start, False
@@ -276,9 +276,9 @@ def _multigrid(
 
 
 class Multigrid:
-    """One V-cycle for ``(1 + shift) I - S``: symmetric, as a preconditioner must be.
+    """One V-cycle for ``(1 + gap) I - S``: symmetric, as a preconditioner must be.
 
-    The shift is about as large as the eigenvalues of ``I - S`` that are sought.
+    The spectral gap, taken from the coarsest scale, is about the largest wanted eigenvalue of ``I - S``.
     """
 
     def __init__(self, walk: Walk, progress: Progress | None) -> None:
@@ -286,43 +286,43 @@ class Multigrid:
         scales = coarsen(walk.graph, max(FEW_NODES, FEW_NODES_EACH * wanted), progress)
         self.walks = [walk, *(Walk(scale.graph, wanted) for scale in scales)]
         values, vectors = _dense(self.walks[-1])
-        self.room = max(1.0 - float(values[walk.wanted - 1]), MIN_SHIFT)
+        self.gap = max(1.0 - float(values[walk.wanted - 1]), MIN_SHIFT)
         self._leading = vectors[:, : walk.wanted]
-        diagonal = 1.0 + self.room
-        self._coarsest = (vectors / np.maximum(diagonal - values, self.room)) @ vectors.T
+        diagonal = 1.0 + self.gap
+        self._coarsest = (vectors / np.maximum(diagonal - values, self.gap)) @ vectors.T
         self._step = [
             DAMPING / (diagonal - each.graph.adjacency.diagonal() * each.inverse_root**2)[:, None]
             for each in self.walks[:-1]
         ]
-        self._down = [
-            _summing(fine, coarse, scale.group)
+        self._restrictions = [
+            _restriction(fine, coarse, scale.group)
             for fine, coarse, scale in zip(self.walks, self.walks[1:], scales, strict=False)
         ]
-        self._up = [down.T.tocsr() for down in self._down]
+        self._prolongations = [each.T.tocsr() for each in self._restrictions]
 
     def prolonged(self) -> Array:
         """Take the leading eigenvectors of the coarsest scale to the finest."""
         vectors = self._leading
-        for up in reversed(self._up):
-            vectors = times(up, vectors)
+        for prolongation in reversed(self._prolongations):
+            vectors = times(prolongation, vectors)
         return vectors
 
     def solved(self, right: Array) -> Array:
-        """Solve about ``((1 + shift) I - S) x = right``."""
-        diagonal, sides, found = 1.0 + self.room, [], []
-        for walk, step, down in zip(self.walks, self._step, self._down, strict=False):
+        """Solve ``((1 + gap) I - S) x = right`` approximately."""
+        diagonal, sides, found = 1.0 + self.gap, [], []
+        for walk, step, restriction in zip(self.walks, self._step, self._restrictions, strict=False):
             sides.append(right)
             found.append(step * right)
-            right = times(down, right - diagonal * found[-1] + walk.times(found[-1]))
+            right = times(restriction, right - diagonal * found[-1] + walk.times(found[-1]))
         coarse = np.asarray(self._coarsest @ right)
         for level in range(len(found) - 1, -1, -1):
-            finer = found.pop() + STRETCH * times(self._up[level], coarse)
+            finer = found.pop() + STRETCH * times(self._prolongations[level], coarse)
             rest = sides.pop() - diagonal * finer + self.walks[level].times(finer)
             coarse = finer + self._step[level] * rest
         return coarse
 
 
-def _summing(fine: Walk, coarse: Walk, group: Array) -> sp.csr_array:
+def _restriction(fine: Walk, coarse: Walk, group: Array) -> sp.csr_array:
     """Make the matrix, with orthonormal rows, that takes vectors to the coarser scale."""
     weights = fine.root * coarse.inverse_root[group]
     members = np.argsort(group, kind="stable")

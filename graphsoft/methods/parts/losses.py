@@ -1,28 +1,29 @@
 """Relation factorization under beta-divergences; the one for beta = 2 is squared Frobenius distance.
 
-With ``G = H L^1/2`` the model ``H L H^T`` is ``M = G G^T``, where G need only be non-negative, and what is
-minimized is the sum over all pairs, those of a node with itself among them, of
+With ``G = H L^1/2`` the model ``H L H^T`` is ``M = G G^T``, where G need only be non-negative. The objective
+is the sum over all pairs, also those of a node with itself, of
 
     d(w | m) = (w^beta + (beta - 1) m^beta - beta w m^(beta-1)) / (beta (beta - 1)).
 
 For beta = 2 this is half the squared distance, and in the limit of 1 it is the Kullback-Leibler divergence.
 
-A pair that is not stored has weight zero and costs ``m^beta / beta``; there are too many to look at each. For
+A pair that is not stored has weight zero and costs ``m^beta / beta``. There are too many to compute each. For
 beta = 2 they have a closed form, ``||W - M||^2 = ||W||^2 - 2 <W, M> + ||G^T G||^2``. For any other beta they
-are pooled: contraction puts similar nodes into pools, and the zeros between any two pools are counted. Each
-of these is charged what the mean rows of its pools have in common, the mean being that of order beta,
-``x_ap = (mean_i g_ip^beta)^(1/beta)``. The sum over all pairs of two pools is then exact where a pool's rows
-are multiples of each other, and where the pools share one cluster only; the zeros among these pairs count as
-like the others. In a graph of at most `POOLS` nodes every node is a pool of its own, and all is exact.
+are pooled: contraction puts similar nodes into pools, and the zeros between any two pools are counted. The
+model of such a zero is the product of the mean rows of its two pools, where the mean is that of order beta,
+``x_ap = (mean_i g_ip^beta)^(1/beta)``. The sum over all pairs of two pools is then exact if the rows of each
+pool are multiples of each other, or if the pools share one cluster only. The zeros among these pairs
+are taken to be like the others. In a graph of at most `POOLS` nodes every node is a pool of its own, and the
+objective is exact.
 
-No sweep raises this objective, pooled or not. It is made of powers of sums of products of entries; Jensen's
-inequality for each sum, and ``x y <= (x^2 + y^2) / 2`` or ``x >= 1 + log x`` for each product, bound it by
-functions of one entry each, which touch it at the present G, fall up to
+No sweep raises this objective, pooled or not. It consists of powers of sums of products of entries. Jensen's
+inequality for each sum, and ``x y <= (x^2 + y^2) / 2`` or ``x >= 1 + log x`` for each product, bound it from
+above by functions of one entry each. These equal the objective at the present G, fall up to
 
     g_ip (pull_ip / push_ip)^e,   e = 1 / (2 max(beta, 2 - beta)),
 
-and rise from there on, where push minus pull is half the slope. Steps of twice that exponent mostly fall
-faster; they are taken until one of them would rise, and then those of the proven exponent.
+and rise from there on; push minus pull is half the slope. Steps of twice that exponent mostly fall faster.
+They are taken until one of them would raise the objective, and then steps of the proven exponent.
 """
 
 from __future__ import annotations
@@ -44,37 +45,36 @@ from graphsoft.methods.interface import Clustering, ended
 from graphsoft.methods.parts.shares import blurred, final_memberships
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load, pieces_with_columns
 
-__all__ = ["Look", "first_factor", "loss_of", "refined"]
+__all__ = ["Evaluation", "first_factor", "loss_of", "refined"]
 
-# Or two for each cluster. Over four sets of 1200 to 4200 nodes, in 2 to 40 clusters and for betas of 0.5 and
-# 1.5, factors found with so many pools were at most 0.7 % worse, all pairs considered, than those found with
-# all pairs; with 500 pools up to 5 %.
+# The number of pools, or two for each cluster if that is more. Over the benchmark sets the objective was at
+# most 1 % worse than with a pool for each node, and up to 5 % with half as many pools.
 POOLS = 1000
-# The model of an edge is so much of its weight more than the factor gives it: for a beta of at most 1, edges
-# whose ends share no cluster would cost infinitely much.
+# This share of its weight is added to the model of an edge. For a beta of at most 1, an edge whose ends share
+# no cluster would otherwise cost infinitely much.
 FLOOR = 1e-6
-# Lighter edges, by the heaviest one, count as such: powers of them must stay within what float64 holds.
-LIGHTEST = 1e-100
-# No entry of a factor falls below this part of where it started. One that were zero would stay so for good.
-SMALLEST_SHARE = 1e-8
-# Done when a sweep gains less than this part of what all have gained.
-SMALLEST_GAIN = 1e-4
-# Below this part of the objective a change is rounding.
+# Edges count as at least this, relative to the heaviest, so that their powers do not underflow.
+MIN_WEIGHT = 1e-100
+# No entry of a factor falls below this share of its start, for an entry of zero would stay zero.
+MIN_ENTRY = 1e-8
+# It stops when a sweep gains less than this share of what all sweeps have gained.
+MIN_GAIN = 1e-4
+# Changes below this share of the objective are rounding.
 ROUNDING = 1e-12
-# An entry grows at most so much in a sweep; more would overflow.
-STEEPEST = 1e100
+# An entry grows at most by this factor in a sweep, so that nothing overflows.
+MAX_GROWTH = 1e100
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a factor is worth, and where each of its entries is drawn.
+class Evaluation:
+    """The objective of a factor, and the two parts of its gradient.
 
     Attributes
     ----------
     value : float
         The objective.
     pull, push : ndarray of shape (n, m)
-        An entry grows where its pull is the larger one.
+        What raises and what lowers each entry: half the slope is push minus pull.
     """
 
     value: float
@@ -82,7 +82,7 @@ class Look:
     push: Array
 
 
-Loss = Callable[[Array], Look]
+Loss = Callable[[Array], Evaluation]
 
 
 def loss_of(graph: Graph, count: int, beta: float) -> Loss:
@@ -97,7 +97,7 @@ def loss_of(graph: Graph, count: int, beta: float) -> Loss:
     6.0
     """
     given = graph.adjacency
-    weights = np.maximum(given.data / given.data.max(), LIGHTEST)
+    weights = np.maximum(given.data / given.data.max(), MIN_WEIGHT)
     scaled = sp.csr_array((weights, given.indices, given.indptr), shape=given.shape)
     if beta == 2:
         return _squared_distance(scaled)
@@ -107,12 +107,12 @@ def loss_of(graph: Graph, count: int, beta: float) -> Loss:
 def _squared_distance(weights: sp.csr_array) -> Loss:
     of_weights = float(np.square(weights.data).sum())
 
-    def look(factor: Array) -> Look:
+    def evaluate(factor: Array) -> Evaluation:
         pull, inner = times(weights, factor), gram(factor)
         value = of_weights - 2.0 * float(np.sum(factor * pull)) + float(np.square(inner).sum())
-        return Look(0.5 * value, pull, factor @ inner)
+        return Evaluation(0.5 * value, pull, factor @ inner)
 
-    return look
+    return evaluate
 
 
 def _divergence(weights: sp.csr_array, pool: Array, beta: float) -> Loss:
@@ -120,17 +120,17 @@ def _divergence(weights: sp.csr_array, pool: Array, beta: float) -> Loss:
     zeros = _zeros_between(weights, pool, size)
     members = one_cluster_each(pool, len(size)).T.tocsr()
 
-    def look(factor: Array) -> Look:
+    def evaluate(factor: Array) -> Evaluation:
         pull, push, value = _stored(weights, factor, beta)
         pooled = (members @ factor**beta / size[:, None]) ** (1.0 / beta)
         pushed, more = _pooled(pooled, zeros, beta)
-        # what a row of a pool adds to the pool's mean
+        # the derivative of the pool's mean by the entries of a row
         part = np.divide(factor, pooled[pool], out=np.zeros_like(factor), where=factor > 0)
         np.power(part, beta - 1.0, out=part, where=factor > 0)
         push += part * (pushed / size[:, None])[pool]
-        return Look(value + more, pull, push)
+        return Evaluation(value + more, pull, push)
 
-    return look
+    return evaluate
 
 
 def _zeros_between(weights: sp.csr_array, pool: Array, size: Array) -> Array:
@@ -181,7 +181,7 @@ def first_factor(graph: Graph, memberships: Array) -> Array:
            [0.5, 0.5]])
     """
     degrees = graph.degrees / graph.adjacency.data.max()
-    degrees[graph.degrees > 0] = np.maximum(degrees[graph.degrees > 0], LIGHTEST)
+    degrees[graph.degrees > 0] = np.maximum(degrees[graph.degrees > 0], MIN_WEIGHT)
     bipartite = degrees[:, None] * memberships
     mass = bipartite.sum(axis=0)
     return np.asarray(bipartite / np.sqrt(np.where(mass > 0, mass, 1.0)))
@@ -190,7 +190,7 @@ def first_factor(graph: Graph, memberships: Array) -> Array:
 def refined(
     graph: Graph, memberships: sp.csr_array, beta: float, max_sweeps: int, progress: Progress | None = None
 ) -> Clustering:
-    """Factorize a graph with edges, from memberships near those that are looked for.
+    """Factorize a graph under a beta-divergence, starting from memberships near the result.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def refined(
     beta : float
         Above 0 and at most 2.
     max_sweeps : int
-        Sweeps to stop at.
+        The most sweeps.
     progress : callable, optional
 
     Returns
@@ -217,21 +217,21 @@ def refined(
 def _minimized(
     factor: Array, loss: Loss, proven: float, max_sweeps: int, progress: Progress | None = None
 ) -> tuple[Array, tuple[float, ...], str]:
-    """Take steps until they gain next to nothing: the factor, the objective's trace, and what happened."""
-    exponent, at, least = 2.0 * proven, loss(factor), SMALLEST_SHARE * factor
+    """Take steps until they gain almost nothing; returns the factor, the trace, and the status."""
+    exponent, at, lowest = 2.0 * proven, loss(factor), MIN_ENTRY * factor
     trace, status = [at.value], ""
     while not status and len(trace) <= max_sweeps:
-        stepped = np.maximum(factor * _growth(at) ** exponent, least)
+        stepped = np.maximum(factor * _growth(at) ** exponent, lowest)
         after = loss(stepped)
         if after.value > at.value and exponent > proven:
             exponent = proven
             continue
         gain = at.value - after.value
-        if gain > 0:  # else it is rounding
+        if gain > 0:  # otherwise it is rounding
             factor, at = stepped, after
             trace.append(at.value)
-        # not the other way round: where the objective is too large for float64 there is nothing to compare
-        if not gain > max(SMALLEST_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
+        # "not >" instead of "<=": true also if the gain is NaN, because the objective overflows float64
+        if not gain > max(MIN_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
             status = ended(len(trace) - 1, True)
         if progress is not None:
             progress("factorizing", len(trace) - 1, max_sweeps)
@@ -240,12 +240,12 @@ def _minimized(
     return factor, tuple(trace), status
 
 
-def _growth(at: Look) -> Array:
-    """Tell by how much entries would grow at exponent one; where nothing pulls or pushes they stay."""
+def _growth(at: Evaluation) -> Array:
+    """Compute the factors by which entries grow with exponent one; without any push they are 1."""
     growth = np.ones_like(at.pull)
     with np.errstate(over="ignore"):
         np.divide(at.pull, at.push, out=growth, where=at.push > 0)
-    return np.minimum(growth, STEEPEST, out=growth)
+    return np.minimum(growth, MAX_GROWTH, out=growth)
 
 
 def _still(trace: list[float]) -> str:

@@ -1,4 +1,4 @@
-"""From eigenvectors to clusters: how the relaxed solution of a normalized cut is rounded to a partition."""
+"""From eigenvectors to clusters: ways to round the relaxed solution of a normalized cut to a partition."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.cuts import Clusters, move_nodes
 from graphsoft.linalg.memberships import one_cluster_each
-from graphsoft.methods.parts.rows import fit
+from graphsoft.methods.parts.rows import fit_quietly, sklearn_seed
 from graphsoft.parallel import LOAD, pieces_by_load
 
 __all__ = ["by_kmeans", "by_pivots", "by_rotation", "filled", "improved", "unit_rows"]
 
 KMEANS_STARTS = 10
 MAX_ROTATIONS = 100
-# A move must lower the cut by this part of it.
+# A move must lower the cut by this share of it.
 MIN_FALL = 1e-9
 
 
 def unit_rows(vectors: Array) -> Array:
-    """Divide every row by its length; rows of zeros stay.
+    """Divide every row by its length; rows of zeros stay as they are.
 
     Examples
     --------
@@ -38,19 +38,19 @@ def unit_rows(vectors: Array) -> Array:
 
 
 def by_kmeans(vectors: Array, random: np.random.Generator) -> Array:
-    """Cluster the rows, brought to unit length, by k-means (Ng, Jordan and Weiss).
+    """Cluster the rows, scaled to unit length, by k-means (Ng, Jordan and Weiss).
 
     Parameters
     ----------
     vectors : ndarray of shape (n, k)
         Leading eigenvectors.
     random : Generator
-        The seed of k-means.
+        For the seed of k-means.
 
     Returns
     -------
     ndarray of int32, shape (n,)
-        Fewer than k clusters where fewer rows are distinct.
+        With fewer than k clusters if fewer rows are distinct.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def by_kmeans(vectors: Array, random: np.random.Generator) -> Array:
     from sklearn.cluster import KMeans
 
     rows = unit_rows(vectors)
-    model = KMeans(vectors.shape[1], n_init=KMEANS_STARTS, random_state=int(random.integers(2**31)))
-    return np.asarray(fit(model, rows).labels_, dtype=np.int32)
+    model = KMeans(vectors.shape[1], n_init=KMEANS_STARTS, random_state=sklearn_seed(random))
+    return np.asarray(fit_quietly(model, rows).labels_, dtype=np.int32)
 
 
 def by_pivots(vectors: Array) -> Array:
-    """Turn the rows to the k most nearly orthogonal ones, and take each one's largest entry.
+    """Rotate the rows so that k nearly orthogonal ones become axes, and take each row's largest entry.
 
-    These are the pivots of a QR factorization of the transpose (Damle, Minden and Ying); the rotation is the
-    one nearest to them. Nothing here is random.
+    These k rows are the pivots of a QR factorization of the transpose (Damle, Minden and Ying). The rotation
+    is the one that brings them nearest to the axes. Nothing here is random.
 
     Examples
     --------
@@ -81,10 +81,10 @@ def by_pivots(vectors: Array) -> Array:
 
 
 def by_rotation(vectors: Array) -> Array:
-    """Rotate the unit rows towards indicators of clusters and round them, in turn (Yu and Shi).
+    """Rotate the unit rows towards indicators of clusters, and round them, in turn (Yu and Shi).
 
-    It starts at the pivots of `by_pivots`. Each step finds the nearest indicators to the rotated rows, then
-    the nearest rotation to the indicators; so the distance falls until nothing moves.
+    It starts at the pivots of `by_pivots`. Each step finds the indicators nearest to the rotated rows, and
+    then the rotation nearest to the indicators. So the distance falls until nothing changes.
 
     Examples
     --------
@@ -114,7 +114,9 @@ def _towards_pivots(rows: Array) -> Array:
 
 
 def filled(labels: Array, vectors: Array) -> Array:
-    """Give every empty cluster a node: one that is not alone, its row the farthest from its cluster's mean.
+    """Give every empty cluster a node: the one whose row is farthest from its cluster's mean.
+
+    A node that is alone in its cluster stays.
 
     Parameters
     ----------
@@ -139,12 +141,12 @@ def filled(labels: Array, vectors: Array) -> Array:
 
 
 def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, float]]:
-    """Move nodes one at a time to where the normalized cut is least, sweep by sweep.
+    """Move nodes one at a time to where the normalized cut is lowest, sweep by sweep.
 
     Yields
     ------
     ndarray of int32, shape (n,)
-        The labels, first as they came, then after every sweep that lowered the cut.
+        The labels, first as given, then after every sweep that lowered the cut.
     float
         Their normalized cut.
     """
@@ -158,7 +160,7 @@ def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, f
         clusters, moves = Clusters(after, mass, cut, np.bincount(labels, minlength=count)), 0
         for start, stop in pieces_by_load(graph.adjacency.indptr, LOAD):
             moves += move_nodes(edges, graph.degrees, clusters, start, stop, MIN_FALL * value)
-        # anew from the labels: the sums that moves keep lose digits where weights are of all sizes
+        # computed again from the labels: the sums that moves update lose digits if weights differ by far
         lower = cut_value(graph, one_cluster_each(after, count)) if moves else value
         if not lower < value:
             return

@@ -1,4 +1,4 @@
-"""Features made ready for the methods that look at rows, not at edges."""
+"""Features prepared for the methods that look at rows instead of edges."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from graphsoft.methods.interface import Clustering
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import one_thread
 
-__all__ = ["dense_rows", "few_different", "fit", "moved", "non_negative", "seed"]
+__all__ = ["dense", "dense_rows", "few_distinct", "fit_quietly", "non_negative", "shifted", "sklearn_seed"]
 
-# Sparse features with so many cells in all are made dense where a method needs that: half a gigabyte.
+# The most cells of sparse features that are made dense if a method needs that: half a gigabyte.
 MAX_CELLS = 1 << 26
 
 
-def moved(values: Any) -> Any:
-    """Move every column to start at 0, and multiply all by a power of two so that the largest is below 1.
+def shifted(values: Any) -> Any:
+    """Shift every column to start at 0, and multiply all by a power of two so that the largest is below 1.
 
-    What is far from 0 and hardly differs, or extreme, then has squares like any other; distances keep their
-    proportions. Sparse rows are not moved. Always float64, and never the caller's array.
+    So squares neither overflow nor lose digits if values are extreme, or far from 0 and close to each other.
+    Distances keep their proportions. Sparse rows are scaled only. The result is a new float64 array.
 
     Examples
     --------
-    >>> moved(np.array([[5.0, 1.0], [7.0, 1.0]])).tolist()
+    >>> shifted(np.array([[5.0, 1.0], [7.0, 1.0]])).tolist()
     [[0.0, 0.0], [0.5, 0.0]]
     """
     if sp.issparse(values):
@@ -40,7 +40,7 @@ def moved(values: Any) -> Any:
 
 
 def non_negative(values: Any) -> Any:
-    """Move the columns that fall below 0 to start there, and multiply all as `moved` does.
+    """Shift the columns with negative values to start at 0, and scale all as `shifted` does.
 
     Examples
     --------
@@ -49,16 +49,27 @@ def non_negative(values: Any) -> Any:
     """
     if sp.issparse(values):
         if values.nnz and values.data.min() < 0:
-            problem = "is sparse and has entries below 0, for which this method would fill it"
-            raise InputError("X", problem, "pass it dense, or use another method")
+            problem = "is sparse and has entries below 0, and this method would have to make it dense"
+            raise InputError("X", problem, "pass a dense array, or use another method")
         return _below_one(values.astype(np.float64))
     halved = np.multiply(values, 0.5, dtype=np.float64)
     halved -= np.minimum(halved.min(axis=0), 0.0)
     return _below_one(halved)
 
 
+def dense(rows: Any) -> Array:
+    """Make a dense float64 array of rows that may be sparse.
+
+    Examples
+    --------
+    >>> dense(sp.csr_array([[0.0, 2.0]])).tolist()
+    [[0.0, 2.0]]
+    """
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+
+
 def dense_rows(values: Any, method: str) -> Array:
-    """Move the rows, dense; sparse ones only as long as that is small.
+    """Make dense rows, shifted as in `shifted`; refuse sparse ones that would take too much memory.
 
     Examples
     --------
@@ -68,18 +79,18 @@ def dense_rows(values: Any, method: str) -> Array:
     if sp.issparse(values):
         rows, columns = values.shape
         if rows * columns > MAX_CELLS:
-            problem = f"is sparse, and {method} would fill its {rows} x {columns} cells"
+            problem = f"is sparse, and {method} would make its {rows} x {columns} cells dense"
             raise InputError("X", problem, f"use at most {MAX_CELLS} cells, or a method for graphs")
         values = values.toarray()
-    return np.asarray(moved(values))
+    return np.asarray(shifted(values))
 
 
-def few_different(values: Any, metric: str, count: int) -> Clustering | None:
-    """Cluster points of which no more than `count` are different: there is nothing to search then.
+def few_distinct(values: Any, metric: str, count: int) -> Clustering | None:
+    """Cluster points with at most `count` distinct rows: each row gets a cluster. None if there are more.
 
     Examples
     --------
-    >>> few_different(np.array([[1.0], [2.0], [1.0]]), "euclidean", 2).labels.tolist()
+    >>> few_distinct(np.array([[1.0], [2.0], [1.0]]), "euclidean", 2).labels.tolist()
     [0, 1, 0]
     """
     heads, labels = np.unique(first_copies(Points.of(values, metric)), return_inverse=True)
@@ -90,26 +101,27 @@ def few_different(values: Any, metric: str, count: int) -> Clustering | None:
     )
 
 
-def seed(random: np.random.Generator) -> int:
-    """Draw a seed for scikit-learn, which knows no Generator.
+def sklearn_seed(random: np.random.Generator) -> int:
+    """Draw a seed for scikit-learn, which does not take a Generator.
 
     Examples
     --------
-    >>> seed(np.random.default_rng(0))
+    >>> sklearn_seed(np.random.default_rng(0))
     1826701615
     """
     return int(random.integers(2**31))
 
 
-def fit(model: Any, rows: Any, **start: Any) -> Any:
-    """Let a model of scikit-learn fit and tell its coordinates of the rows, on one thread and in silence.
+def fit_quietly(model: Any, rows: Any, **start: Any) -> Any:
+    """Fit a model of scikit-learn on one thread, without its warning that it did not converge.
 
-    What it warns of goes into a status instead.
+    The status of the result says so instead. Returns the fitted model, or the transformed rows if a start is
+    given.
 
     Examples
     --------
     >>> from sklearn.decomposition import TruncatedSVD
-    >>> fit(TruncatedSVD(1), np.eye(2)).components_.shape
+    >>> fit_quietly(TruncatedSVD(1), np.eye(2)).components_.shape
     (1, 2)
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -120,7 +132,7 @@ def fit(model: Any, rows: Any, **start: Any) -> Any:
 
 
 def _below_one(values: Any) -> Any:
-    """Multiply fresh float64 rows by a power of two, in place."""
+    """Multiply float64 rows by a power of two, in place."""
     data = values.data if sp.issparse(values) else values
     exponent = int(np.frexp(np.abs(data).max(initial=0.0))[1])
     np.ldexp(data, -exponent, out=data)

@@ -23,7 +23,7 @@ MIN_PART = 1e-3
 
 
 def start_shares(graph: Graph, count: int, start: str, random: np.random.Generator) -> Array:
-    """Make dense shares to begin with; every row sums to one.
+    """Make dense shares to start from; every row sums to one.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def start_shares(graph: Graph, count: int, start: str, random: np.random.Generat
 
 
 def blurred(memberships: Array) -> Array:
-    """Take a tenth of each membership and give it to all clusters alike, for a share of zero may stay there.
+    """Spread a tenth of each membership over all clusters, because a share of zero could stay zero.
 
     Examples
     --------
