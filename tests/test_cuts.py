@@ -1,3 +1,5 @@
+"""Normalized cuts: the value of soft and hard clusters, and the lowest one of small graphs."""
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -32,7 +34,7 @@ def test_the_cut_of_labels(W, data):
 
 
 @given(factored_graphs(weights=small))
-def test_both_forms_of_the_cut_are_one(drawn):
+def test_both_forms_of_the_cut_are_equal(drawn):
     W, S = drawn
     S = S[:, W.sum(axis=1) @ S > 0]
     S = np.divide(S, S.sum(axis=1, keepdims=True), out=S, where=S.sum(axis=1, keepdims=True) > 0)
@@ -48,7 +50,7 @@ def test_light_cuts_are_exact():
     assert normalized_cut(graph_of(W), [0] * 4 + [1] * 4) == pytest.approx(expected, rel=1e-12)
 
 
-def test_many_clusters_take_little_room():
+def test_many_clusters_take_little_memory():
     n = 20_000
     path = sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(n, n), format="csr")
     assert normalized_cut(graphsoft.as_graph(path), np.arange(n) // 2) == pytest.approx(n / 4 - 1 / 2 + 1 / 6)
@@ -74,23 +76,23 @@ def test_bad_labels(labels, problem):
 
 @given(weight_matrices(1, 6), st.data())
 @settings(max_examples=60, deadline=None)
-def test_the_least_cut_is_the_least(W, data):
+def test_the_exact_cut_is_the_lowest(W, data):
     k = data.draw(st.integers(1, len(W)))
     labels, value = exact_normalized_cut(graph_of(W), k)
-    assert value == pytest.approx(naive.least_cut(W, k), rel=1e-9, abs=1e-300)
+    assert value == pytest.approx(naive.lowest_cut(W, k), rel=1e-9, abs=1e-300)
     assert value == pytest.approx(normalized_cut(graph_of(W), labels), rel=1e-9, abs=1e-300)
     assert sorted(set(labels.tolist())) == list(range(k))
 
 
 @given(weight_matrices(2, 12, small), st.data())
 @settings(max_examples=20, deadline=None)
-def test_the_eigenvalues_bound_the_least_cut(W, data):
+def test_the_eigenvalues_bound_the_lowest_cut(W, data):
     k = data.draw(st.integers(2, min(len(W), 4)))
     _, value = exact_normalized_cut(graph_of(W), k)
     assert k - naive.leading_values(W, k).sum() <= value + 1e-9
 
 
-def test_the_least_cut_in_another_order():
+def test_the_lowest_cut_does_not_depend_on_the_order_of_nodes():
     rng = np.random.default_rng(0)
     W = rng.random((11, 11)) ** 3
     W += W.T
@@ -110,7 +112,7 @@ def test_large_graphs_are_refused(n, k, time):
         exact_normalized_cut(nx.path_graph(n), k)
 
 
-def test_times_follow_the_number_of_partitions():
+def test_the_number_of_partitions():
     from graphsoft.cuts import _partitions
 
     for n in range(1, 13):

@@ -1,3 +1,5 @@
+"""Scores of labels, of memberships, and of clusters of a graph, and the test of paired runs."""
+
 from fractions import Fraction
 
 import networkx as nx
@@ -38,7 +40,7 @@ def soft_pairs(draw, max_size=4, clusters=2):
     return tuple(draw(memberships(n, draw(st.integers(1, clusters)))) for _ in range(2))
 
 
-# Of labels
+# Scores of labels
 
 
 @given(pairs_of_labels)
@@ -77,7 +79,7 @@ def test_nmi_is_symmetric_and_between_0_and_1(pairs, normalizer):
     assert metrics.nmi(truth, truth, normalizer) == pytest.approx(1.0)
 
 
-def test_names_do_not_matter():
+def test_the_names_of_labels_do_not_matter():
     truth, labels = ["b", "b", "a", "c"], [7, 7, 9, 1]
     for score in (metrics.accuracy, metrics.purity, metrics.nmi, metrics.rand, metrics.adjusted_rand):
         assert score(truth, labels) == pytest.approx(1.0)
@@ -110,13 +112,13 @@ def test_a_matched_table_has_the_match_on_its_diagonal(pairs):
     assert not dense[:, len(dense) :].any() or dense[:, : len(dense)].any(axis=0).all()
 
 
-# Of memberships
+# Scores of memberships
 
 
 @given(pairs_of_labels, st.sampled_from([np.asarray, sp.csr_array, sp.coo_matrix]))
 def test_hard_memberships_have_exactly_the_scores_of_labels(pairs, kind):
     truth, labels = map(list, zip(*pairs, strict=True))
-    columns = [*np.unique(labels).tolist(), 99]  # one more, which is empty
+    columns = [*np.unique(labels).tolist(), 99]  # the last one is empty
     S = kind(np.array([[float(label == column) for column in columns] for label in labels]))
     for score in SCORES:
         assert score(truth, S) == score(truth, labels)
@@ -127,7 +129,7 @@ def test_hard_memberships_have_exactly_the_scores_of_labels(pairs, kind):
 
 @given(soft_pairs())
 @settings(max_examples=50)
-def test_soft_counts_are_expected_ones(drawn):
+def test_soft_counts_are_expected_values(drawn):
     T, S = drawn
     table = naive_metrics.expected(
         lambda t, s: naive_metrics.indicator(t, T.shape[1]).T @ naive_metrics.indicator(s, S.shape[1]),
@@ -182,14 +184,14 @@ def test_single_precision_memberships_are_read():
     assert metrics.nmi(truth, S) == pytest.approx(metrics.nmi(truth, S.astype(np.float64)), abs=1e-5)
 
 
-# Of a graph
+# Scores of a graph
 
 
 @given(weight_matrices(1, 10, plain), st.data())
-def test_modularity_is_that_of_networkx(W, data):
+def test_modularity_equals_that_of_networkx(W, data):
     assume(W.any())
     labels = data.draw(st.lists(st.integers(0, 3), min_size=len(W), max_size=len(W)))
-    # there an edge from a node to itself counts twice in its degree
+    # networkx counts a loop twice in the degree of its node
     theirs = nx.from_numpy_array(W - np.diag(np.diag(W)) / 2)
     groups = [{i for i, label in enumerate(labels) if label == q} for q in set(labels)]
     expected = nx.community.modularity(theirs, groups)
@@ -204,7 +206,7 @@ def test_modularity_of_memberships(drawn):
     assert metrics.modularity(graph_of(W), S) == pytest.approx(expected, abs=1e-9)
 
 
-def test_modularity_of_odd_graphs():
+def test_modularity_of_graphs_without_edges_or_with_extreme_weights():
     assert metrics.modularity(graph_of(np.zeros((3, 3))), [0, 0, 1]) == 0
     W = ring_of_cliques()
     labels = np.repeat(range(4), 5)
@@ -226,7 +228,7 @@ def test_the_likelihood_of_labels_and_memberships(drawn):
     assert metrics.log_likelihood(graph_of(W), labels) == pytest.approx(expected, abs=1e-6)
 
 
-def test_graphs_come_as_anything_that_can_be_one():
+def test_graphs_come_in_any_format():
     matrix, labels = sp.csr_array(ring_of_cliques()), np.repeat(range(4), 5)
     for score in (metrics.modularity, metrics.log_likelihood, metrics.normalized_cut):
         assert score(matrix, labels) == score(nx.from_scipy_sparse_array(matrix), labels)
@@ -235,14 +237,14 @@ def test_graphs_come_as_anything_that_can_be_one():
             score(matrix, [0, 1, 1])
 
 
-# Of runs
+# Paired runs
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))
 @settings(max_examples=50)
 def test_wilcoxon_tries_all_signs(differences):
-    moved = [d for d in differences if d]
-    expected = naive_metrics.signed_rank(moved) if moved else 1.0
+    nonzero = [d for d in differences if d]
+    expected = naive_metrics.signed_rank(nonzero) if nonzero else 1.0
     found = metrics.wilcoxon(differences, np.zeros(len(differences)))
     assert found == pytest.approx(expected)
     assert metrics.wilcoxon(np.zeros(len(differences)), differences) == pytest.approx(found)
@@ -270,7 +272,7 @@ def test_wilcoxon_of_many_runs():
         ([[0.1]], [0.1], "first: got shape"),
     ],
 )
-def test_wrong_runs_are_named(first, second, message):
+def test_wrong_runs_are_refused(first, second, message):
     with pytest.raises(InputError, match=message):
         metrics.wilcoxon(first, second)
 
@@ -294,7 +296,7 @@ def test_wrong_runs_are_named(first, second, message):
         ([0, 1], sp.csr_array((0, 2)), "labels: got 0 samples"),
     ],
 )
-def test_wrong_labels_are_named(truth, labels, message):
+def test_wrong_labels_are_refused(truth, labels, message):
     with pytest.raises(InputError, match=f"(?i)^{message}"):
         metrics.accuracy(truth, labels)
 

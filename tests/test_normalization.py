@@ -1,4 +1,4 @@
-"""Normalizations of affinities, by what they are defined to be."""
+"""Normalizations of affinities, compared with their definitions."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def signed(draw, max_size=10):
     return upper + np.triu(upper, 1).T
 
 
-def of_zero_sums(E):
+def with_zero_sums(E):
     """The nearest symmetric matrix whose rows sum to zero."""
     n = len(E)
     center = np.eye(n) - 1 / n
@@ -35,7 +35,7 @@ def of_zero_sums(E):
 
 
 @given(weight_matrices(weights=small))
-def test_one_step_is_its_formula(K):
+def test_one_step_follows_its_formula(K):
     np.testing.assert_allclose(normalized_step(sp.csr_array(K)).toarray(), naive.step(K), rtol=1e-12)
 
 
@@ -74,7 +74,7 @@ def test_the_permanent_never_falls():
 @pytest.mark.parametrize(
     ("edges", "n"), [([(0, i) for i in range(1, 8)], 8), ([(0, 1), (1, 2), (2, 3)], 4), ([(0, 1), (0, 2)], 4)]
 )
-def test_where_no_factors_exist_scaling_ends_and_says_so(edges, n):
+def test_if_no_factors_exist_scaling_stops_and_says_so(edges, n):
     K = np.zeros((n, n))
     for i, j in edges:
         K[i, j] = K[j, i] = 1
@@ -87,7 +87,7 @@ def test_where_no_factors_exist_scaling_ends_and_says_so(edges, n):
 
 
 @given(weight_matrices(2, weights=extreme))
-def test_scaling_bears_extreme_weights(K):
+def test_scaling_of_extreme_weights(K):
     found = doubly_stochastic(sp.csr_array(K))
     assert np.isfinite(found.matrix.data).all()
     assert (normalized_step(sp.csr_array(K)).data <= 1 + 1e-9).all()
@@ -103,7 +103,7 @@ def test_the_unit_of_the_weights_does_not_matter(scale):
     np.testing.assert_allclose(
         normalized_step(given).toarray(), normalized_step(sp.csr_array(K)).toarray(), rtol=1e-12
     )
-    if scale > 1e-320:  # others have no digits for it
+    if scale > 1e-320:  # smaller numbers have too few digits
         np.testing.assert_allclose(additive(given).mu / scale, additive(sp.csr_array(K)).mu, atol=1e-12)
 
 
@@ -115,7 +115,7 @@ def test_components_of_very_different_weights():
 
 
 @given(signed())
-def test_additive_is_equation_10_with_the_smallest_beta(K):
+def test_additive_follows_equation_10_with_the_smallest_beta(K):
     found, beta = additive(sp.csr_array(K)), naive.smallest_beta(K)
     size = 1 + abs(K).max()
     np.testing.assert_allclose(found.toarray(), naive.additive(K, beta), atol=1e-12 * size)
@@ -124,23 +124,23 @@ def test_additive_is_equation_10_with_the_smallest_beta(K):
 
 
 @given(signed(), st.integers(0, 9))
-def test_additive_is_its_definition(K, seed):
+def test_additive_follows_its_definition(K, seed):
     matrix = additive(sp.csr_array(K))
     F, n, size = matrix.toarray(), len(K), 1 + abs(K).max()
     sums = F.sum(axis=1)
     np.testing.assert_allclose(sums, sums.mean(), atol=1e-11 * size)
     assert (F == F.T).all()
     assert F.min() >= -1e-12 * size
-    assert F.min() <= 1e-12 * size  # with a smaller beta, all entries would fall alike
-    # of all symmetric matrices with these row sums it is the nearest: what leads to another one, E, has rows
-    # that sum to zero, and stands at a right angle to F - K
-    E = of_zero_sums(np.random.default_rng(seed).normal(size=(n, n)))
+    assert F.min() <= 1e-12 * size  # with a smaller beta, entries would be negative
+    # it is the nearest of all symmetric matrices with these row sums: the difference E to any other one has
+    # rows that sum to zero, and is orthogonal to F - K
+    E = with_zero_sums(np.random.default_rng(seed).normal(size=(n, n)))
     assert abs(np.sum((F - K) * E)) <= 1e-9 * size * max(np.linalg.norm(E), 1e-9) * n
     assert np.linalg.norm(F + 0.1 * E - K) >= np.linalg.norm(F - K) - 1e-9 * size
 
 
 @given(signed(), st.integers(0, 9))
-def test_a_matrix_in_parts_is_like_the_dense_one(K, seed):
+def test_a_matrix_in_parts_equals_the_dense_one(K, seed):
     random = np.random.default_rng(seed)
     matrix = PlusRankTwo(sp.csr_array(K), random.normal(size=len(K)))
     dense, X = matrix.toarray(), random.normal(size=(len(K), 3))
@@ -152,7 +152,7 @@ def test_a_matrix_in_parts_is_like_the_dense_one(K, seed):
     assert repr(matrix).startswith(f"PlusRankTwo({len(K)} rows")
 
 
-def test_what_is_given_stays_as_it_is():
+def test_the_input_does_not_change():
     K = np.array([[1.0, 2.0, 0.0], [2.0, 0.0, 5.0], [0.0, 5.0, 3.0]])
     given_ = sp.csr_array(K)
     for function in (normalized_step, doubly_stochastic, additive):
@@ -199,7 +199,7 @@ def test_bad_settings_of_scaling(keywords, words):
         doubly_stochastic(sp.eye_array(2), **keywords)
 
 
-def test_rounding_between_the_two_directions_is_evened_out():
+def test_rounding_differences_between_the_two_directions_are_removed():
     K = np.array([[0.0, 1.0], [1.0 + 1e-12, 0.0]])
     found = additive(sp.csr_array(K)).sparse
     assert (found != found.T).nnz == 0

@@ -73,10 +73,10 @@ def _link(edges: Rows, labels: Array, i: int, links: Array, near: Array) -> tupl
 def move_nodes(
     edges: Rows, degrees: Array, clusters: Clusters, start: int, stop: int, min_fall: float
 ) -> int:
-    """Move each node of `start:stop` in turn to where the normalized cut is lowest; returns how many moved.
+    """Move each node of `start:stop` in turn to the cluster where the normalized cut is lowest.
 
-    A move must lower it by more than `min_fall`, and a cluster's last node stays. The clusters are kept up to
-    date.
+    Only clusters that the node has an edge to are tried. A move must lower the cut by more than `min_fall`,
+    and a cluster's last node stays. The clusters are kept up to date. Returns how many nodes moved.
     """
     labels, mass, cut, members = clusters.labels, clusters.mass, clusters.cut, clusters.members
     count, moved = mass.shape[0], 0

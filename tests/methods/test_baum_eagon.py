@@ -1,4 +1,4 @@
-"""The Baum-Eagon method against its dense copy, and what its steps promise."""
+"""The Baum-Eagon method: its formulas, what its steps guarantee, and its use."""
 
 import tracemalloc
 
@@ -18,7 +18,7 @@ from shared.strategies import factored_graphs, graphs, memberships, plain, small
 
 
 def scaled(W):
-    """Weights of at most 1, as the method sees them."""
+    """Weights divided by the largest, as the method does it."""
     assume(W.any())
     return W / W.max()
 
@@ -29,7 +29,7 @@ def inside(S):
 
 
 def ring(n, reach=15):
-    """A ring in which each node is joined to the next ones on both sides."""
+    """A ring in which each node has edges to several on both sides."""
     rows = np.repeat(np.arange(n), 2 * reach)
     columns = (rows + np.tile([*range(-reach, 0), *range(1, reach + 1)], n)) % n
     return graphsoft.as_graph(sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)))
@@ -39,7 +39,7 @@ def ring(n, reach=15):
 
 
 @given(factored_graphs())
-def test_what_is_computed_of_memberships(drawn):
+def test_the_fit_of_memberships(drawn):
     W, S = drawn
     W = scaled(W)
     state = _Problem.of(graph_of(W)).state(S)
@@ -50,10 +50,10 @@ def test_what_is_computed_of_memberships(drawn):
 
 
 @given(factored_graphs())
-def test_a_step_is_that_of_the_paper(drawn):
+def test_a_step_equals_that_of_the_paper(drawn):
     W, S = drawn
     W, S = scaled(W), inside(S)
-    assume(S.shape[1] > 1)  # with one cluster it may be zero over zero
+    assume(S.shape[1] > 1)  # with one cluster the step may be zero over zero
     problem = _Problem.of(graph_of(W))
     state = problem.state(S)
     np.testing.assert_allclose(
@@ -62,7 +62,7 @@ def test_a_step_is_that_of_the_paper(drawn):
 
 
 @given(factored_graphs(weights=small))
-def test_the_maximum_of_the_polynomial_is_the_minimum_of_the_distance(drawn):
+def test_a_larger_polynomial_means_a_smaller_distance(drawn):
     W, S = drawn
     W, n = scaled(W), len(W)
     for alpha in (0.3, 2.0):
@@ -72,7 +72,7 @@ def test_the_maximum_of_the_polynomial_is_the_minimum_of_the_distance(drawn):
 
 @given(weight_matrices(2, 3, plain), st.integers(2, 3), st.data())
 @settings(max_examples=15)
-def test_the_step_is_the_one_of_the_theorem(W, k, data):
+def test_a_step_equals_that_of_the_theorem(W, k, data):
     W = scaled(W)
     S, alpha = inside(data.draw(memberships(len(W), k))), 0.7
     terms = naive.polynomial(W, k, alpha)
@@ -87,7 +87,7 @@ def test_no_smaller_constant_leaves_all_coefficients_positive():
     assert min(naive.polynomial(W, 2, alpha=1.0, constant=0.99).values()) < 0
 
 
-# What the steps promise
+# What the steps guarantee
 
 
 @given(factored_graphs(), st.sampled_from([0.1, 0.5, 1.0]))
@@ -99,7 +99,7 @@ def test_a_step_with_the_whole_constant_never_raises_the_objective(drawn, part):
     for margin in (0.0, MARGIN):
         stepped = problem.step(state, 1.0, margin)
         np.testing.assert_allclose(stepped.sum(axis=1), 1, rtol=1e-12)
-        # on the way there, too
+        # also after a part of the step
         new = (1 - part) * state.shares + part * stepped
         before, after = (naive.objective(W, each, state.fit.scale) for each in (state.shares, new))
         assert after <= before + 1e-13 * (W**2).sum()
@@ -115,13 +115,13 @@ def test_the_trace_never_rises(graph, data, constant, seed):
     assert (np.diff(found.trace) <= 0).all()
     assert len(found.trace) == found.sweeps + 1
     assert 0 <= found.trace[-1] <= found.trace[0] <= 1
-    # the shares dropped in the end are small
+    # dropping small shares at the end changes little
     W = graph.adjacency.toarray()
     assert naive.unexplained(W, found.memberships.toarray()) == pytest.approx(found.trace[-1], abs=2e-3)
 
 
 @pytest.mark.parametrize("W", [cloud_graph(42), ring_of_cliques(), ring_of_cliques() + np.eye(20)])
-def test_a_run_is_that_of_the_paper(W):
+def test_a_run_equals_that_of_the_paper(W):
     method = BaumEagon(start="random", constant="whole", max_sweeps=25, tolerance=0)
     found = method.cluster(Sample(graph_of(W)), 3, np.random.default_rng(4))
     S, trace = naive.run(W, np.random.default_rng(4).dirichlet(np.ones(3), size=len(W)), 25)
@@ -130,7 +130,7 @@ def test_a_run_is_that_of_the_paper(W):
     np.testing.assert_allclose(found.memberships.toarray(), S / S.sum(axis=1, keepdims=True), atol=1e-9)
 
 
-def test_the_adaptive_constant_is_the_quicker_one():
+def test_the_adaptive_constant_is_faster():
     sample = Sample(graph_of(cloud_graph(120)))
     quick = BaumEagon(tolerance=0, max_sweeps=60).cluster(sample, 6, np.random.default_rng(0))
     slow = BaumEagon(constant="whole", tolerance=0, max_sweeps=600).cluster(
@@ -142,7 +142,7 @@ def test_the_adaptive_constant_is_the_quicker_one():
 # Use
 
 
-def test_what_the_status_says():
+def test_the_status_says_how_it_ended():
     seen = []
     sample = Sample(graph_of(cloud_graph(60)))
     rng = np.random.default_rng(0)
@@ -164,7 +164,7 @@ def test_the_unit_of_the_weights_does_not_matter(exponent):
 
 
 @pytest.mark.parametrize("start", ["contraction", "random"])
-def test_weights_from_the_smallest_to_the_largest(start):
+def test_weights_of_all_sizes_in_one_graph(start):
     W = ring_of_cliques() * 1e-90
     W[:5, :5] *= 1e180
     found = graphsoft.cluster(graph_of(W), 3, BaumEagon(start=start))
@@ -190,12 +190,12 @@ def test_one_cluster_that_explains_everything_stays():
         assert problem.step(problem.state(S), 1.0, margin).tolist() == S.tolist()
 
 
-def test_parts_without_edges_between_them():
+def test_components_become_clusters():
     W = np.kron(np.eye(3), 1 - np.eye(6))
     found = graphsoft.cluster(graph_of(W), 3, "baum-eagon")
     assert sorted(found.labels[::6].tolist()) == [0, 1, 2]
     assert (found.entropy < 0.05).all()
-    assert found.trace[-1] < 0.2  # all but the empty diagonal
+    assert found.trace[-1] < 0.2  # only the empty diagonal is not explained
 
 
 def test_loops_count():
@@ -206,7 +206,7 @@ def test_loops_count():
     assert graphsoft.cluster(graph_of(W), 2, "baum-eagon").trace[-1] > 0.1
 
 
-def test_a_bridge_is_torn_between_its_sides():
+def test_a_bridge_belongs_to_both_sides():
     W = np.zeros((9, 9))
     W[:4, :4] = W[5:, 5:] = 1
     W[4] = W[:, 4] = 0.5

@@ -1,4 +1,4 @@
-"""Relation factorization under losses other than Kullback-Leibler."""
+"""Relation factorization under other losses than Kullback-Leibler."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def examples(draw, max_size=8):
     return W / W.max(), np.array(draw(rows)), np.unique(pool, return_inverse=True)[1], draw(betas)
 
 
-def own(graph):
+def scaled(graph):
     """Dense weights divided by the largest."""
     return graph.adjacency.toarray() / graph.adjacency.data.max()
 
@@ -40,7 +40,7 @@ def rise(trace):
     return max([0.0, *np.diff(trace)])
 
 
-# One look at a factor
+# The objective and its slope
 
 
 @given(examples())
@@ -63,7 +63,7 @@ def test_the_pooled_objective_equals_the_slow_one(example):
 
 
 @given(examples())
-def test_push_and_pull_are_the_slope_of_the_pooled_objective(example):
+def test_push_minus_pull_is_half_the_slope_of_the_pooled_objective(example):
     W, G, pool, beta = example
     G = G + 0.2
     found = losses._divergence(sp.csr_array(W), pool, beta)(G)
@@ -77,7 +77,7 @@ def test_push_and_pull_are_the_slope_of_the_pooled_objective(example):
 
 
 @given(examples())
-def test_pools_of_equal_or_unmixed_rows_are_exact(example):
+def test_pools_are_exact_for_proportional_rows_or_one_cluster(example):
     W, G, pool, beta = example
     stretch = np.linspace(1, 3, len(G))[:, None]
     proportional = stretch * G[np.unique(pool, return_index=True)[1]][pool]
@@ -89,7 +89,7 @@ def test_pools_of_equal_or_unmixed_rows_are_exact(example):
 
 
 @given(examples())
-def test_two_and_one_are_what_the_special_forms_say(example):
+def test_beta_of_two_and_one_equal_their_closed_forms(example):
     W, G, _, _ = example
     graph, every = sp.csr_array(W), np.arange(len(W))
     M = G @ G.T
@@ -104,26 +104,26 @@ def test_two_and_one_are_what_the_special_forms_say(example):
     np.testing.assert_allclose(general.push, special.push, rtol=1e-9)
     M = (G + 0.1) @ (G + 0.1).T
     np.testing.assert_allclose(special.value, 0.5 * ((W - M) ** 2).sum(), rtol=1e-9)
-    # the sum of the model has a closed form too, and the rest is minus the log-likelihood
+    # the sum of the model has a closed form too; the rest is minus the log-likelihood
     edges = W > 0
     closed = (W[edges] * np.log(W[edges] / M[edges])).sum() - W.sum() + ((G + 0.1).sum(axis=0) ** 2).sum()
     np.testing.assert_allclose(likely.value, closed, rtol=1e-9, atol=1e-9)
 
 
 @given(factored_graphs(weights=small))
-def test_a_factor_stands_for_the_memberships_it_is_made_of(example):
+def test_the_first_factor_gives_its_memberships_back(example):
     W, S = example
     if not W.any():
         return
     graph = graph_of(W)
     G = first_factor(graph, S)
-    np.testing.assert_allclose(G @ G.T, naive.equivalent(naive.factor(own(graph), S)), atol=1e-12)
+    np.testing.assert_allclose(G @ G.T, naive.equivalent(naive.factor(scaled(graph), S)), atol=1e-12)
     back = G * G.sum(axis=0)
-    np.testing.assert_allclose(back, naive.factor(own(graph), S), atol=1e-12)
+    np.testing.assert_allclose(back, naive.factor(scaled(graph), S), atol=1e-12)
 
 
 @given(examples())
-def test_the_paper_s_two_factors_are_one(example):
+def test_one_factor_equals_the_two_of_the_paper(example):
     W, G, _, beta = example
     G = G + 0.1
     mass = G.sum(axis=0)
@@ -156,15 +156,15 @@ def test_the_proven_step_never_raises_the_pooled_objective(example):
         G = stepped
 
 
-def test_a_step_that_would_rise_is_taken_back():
-    """On one edge the longer step for beta 1 goes to and fro between too much and too little."""
+def test_a_step_that_would_raise_the_objective_is_not_taken():
+    """On one edge, the longer step for beta 1 alternates between too much and too little."""
     graph = graph_of(np.array([[0.0, 1.0], [1.0, 0.0]]))
     found = refined(graph, sp.csr_array(np.ones((2, 1))), 0.5, 50)
     assert rise(found.trace) == 0
     assert found.status.startswith("converged")
-    # the best multiple of ones by itself: two pairs of weight 1 and two of 0
+    # the best multiple of a row of ones: two pairs have weight 1 and two 0
     best = min(
-        naive_losses.all_pairs(own(graph), np.full((2, 1), g), 0.5, losses.FLOOR)
+        naive_losses.all_pairs(scaled(graph), np.full((2, 1), g), 0.5, losses.FLOOR)
         for g in np.linspace(0.1, 1, 2000)
     )
     assert found.trace[-1] == pytest.approx(best, rel=1e-4)
@@ -199,7 +199,7 @@ def test_factors_found_with_pools_are_nearly_as_good(beta, seed):
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0])
-def test_in_the_end_nothing_draws(beta):
+def test_at_the_end_pull_and_push_are_equal(beta):
     graph = graph_of(cloud_graph(36))
     start = first_factor(graph, 0.9 * factorized(Relation(), graph, 3).memberships.toarray() + 0.1 / 3)
     loss = loss_of(graph, 3, beta)
@@ -210,7 +210,7 @@ def test_in_the_end_nothing_draws(beta):
     at, first = loss(factor), loss(start)
     unrest = [np.abs(G * (look.push - look.pull)).sum() for G, look in ((factor, at), (start, first))]
     assert unrest[0] < 1e-3 * unrest[1]
-    # what all but vanished is pushed
+    # entries that have almost vanished are pushed down
     gone = factor < 1e-6 * start
     assert (at.pull[gone] <= 1.01 * at.push[gone]).all()
 
@@ -226,7 +226,7 @@ def test_general_steps_for_beta_one_reach_the_likelihood_of_the_engine():
     assert worth[0] == pytest.approx(worth[1], rel=1e-3)
 
 
-# What comes out
+# Results
 
 
 @pytest.mark.parametrize("loss", ["frobenius", 0.5, 1.5])
@@ -251,7 +251,7 @@ def test_node_order_does_not_matter(loss):
     np.testing.assert_allclose(again @ again.T, (found @ found.T)[order][:, order], atol=1e-6)
 
 
-def test_pieces_do_not_change_bits(monkeypatch):
+def test_the_size_of_pieces_does_not_change_bits(monkeypatch):
     graph = graph_of(cloud_graph())
     monkeypatch.setattr(losses, "POOLS", 25)
 
@@ -274,7 +274,7 @@ def test_known_pairs_change_the_answer():
         assert (labels[10:] != labels[0]).all()
 
 
-def test_all_that_is_known_may_be_that_nothing_belongs_together():
+def test_all_pairs_may_be_known_to_be_apart():
     W = np.ones((3, 3)) - np.eye(3)
     apart = [(0, 1), (0, 2), (1, 2)]
     for name in ("relation", "relation-frobenius", "relation-beta"):
@@ -290,7 +290,7 @@ def test_levels_of_other_losses():
         assert "sweeps" in h.report.levels[0].status
 
 
-# Settings, and what is said
+# Settings, status and progress
 
 
 def test_names_and_numbers_mean_the_same_losses():
@@ -307,7 +307,7 @@ def test_names_and_numbers_mean_the_same_losses():
 
 
 @pytest.mark.parametrize("loss", ["euclidean", 0, 1e-320, -1, 2.1, True, None, np.nan, [1.5]])
-def test_bad_losses_are_named(loss):
+def test_bad_losses_are_refused(loss):
     with pytest.raises(InputError, match=r"loss: got .*kullback-leibler"):
         Relation(loss=loss)
 
@@ -322,7 +322,7 @@ def test_a_loop_may_outweigh_all_edges(loss):
     np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
 
 
-def test_bad_sweeps_are_named():
+def test_bad_numbers_of_sweeps_are_refused():
     with pytest.raises(InputError, match="max_sweeps: got -1"):
         Relation(loss=1.5, max_sweeps=-1)
 
@@ -340,7 +340,7 @@ def test_the_status_advises():
     assert done.status == f"converged after {len(done.trace) - 1} sweeps"
 
 
-def test_progress_is_told():
+def test_progress():
     seen = []
     graph = graph_of(ring_of_cliques())
     memberships = factorized(Relation(), graph, 4).memberships

@@ -1,4 +1,4 @@
-"""What every method promises; the table of methods drives the tests: a new row is tested by being there."""
+"""What every method guarantees. The table of methods drives these tests, so a new row is tested at once."""
 
 import warnings
 
@@ -19,12 +19,12 @@ from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import graphs, small
 
 ALL = sorted(METHODS)
-# methods that a graph is enough for
+# methods that need a graph only
 ON_GRAPHS = [name for name in ALL if METHODS[name].reads(1000, featured=False) == {"graph"}]
 
 
 def clouds(n=90, seed=0):
-    """Points in three round clouds far apart, all positive, and whose they are."""
+    """Positive points in three distant round clouds, and the cloud of each."""
     rng = np.random.default_rng(seed)
     truth = np.arange(n) % 3
     return np.eye(3)[truth] * 8 + 4 + rng.normal(size=(n, 3)), truth
@@ -42,9 +42,9 @@ def check(found, n, k):
 
 
 def falls(found, name, total=1.0):
-    """The objective never rises, but where adaptive support leaves an edge's ends without a common cluster.
+    """The objective never rises, except if adaptive support leaves no common cluster to the ends of an edge.
 
-    What that may cost on tiny graphs is measured here; tests/test_relation.py has the strict promises.
+    This allows for that on tiny graphs; test_relation.py has the strict tests.
     """
     trace = np.array(found.trace)
     allowed = 1e-9 * np.abs(trace).max(initial=1.0) + 0.1 * total * (name == "relation")
@@ -80,7 +80,7 @@ def test_node_order_does_not_matter(name):
     order = np.random.default_rng(3).permutation(len(X))
     S = graphsoft.cluster(X, 3, method=name).memberships.toarray()
     again = graphsoft.cluster(X[order], 3, method=name).memberships.toarray()
-    # by what two points share, for clusters may come in another order
+    # compared by how much two points share, because the clusters may come in another order
     np.testing.assert_allclose(again @ again.T, (S @ S.T)[order][:, order], atol=0.02)
 
 
@@ -129,9 +129,9 @@ def test_a_hierarchy_by_any_method(name):
     assert [len(level.mass) for level in h] == [9, 3]
     for level in h:
         np.testing.assert_allclose(level.graph.sum(axis=1), level.mass, rtol=1e-9)
-    # nine parts of three features are not determined
-    min_size = 0.6 if name in ("nmf", "regularized-nmf") else 0.95
-    assert graphsoft.metrics.accuracy(truth, h[1].labels) > min_size
+    # nine factors of three features are not unique
+    min_accuracy = 0.6 if name in ("nmf", "regularized-nmf") else 0.95
+    assert graphsoft.metrics.accuracy(truth, h[1].labels) > min_accuracy
 
 
 def test_a_method_for_each_level():
@@ -170,7 +170,7 @@ def test_identical_points_get_identical_memberships(name):
 
 
 @pytest.mark.parametrize("name", ON_GRAPHS)
-def test_known_pairs_decide_between_equals(name):
+def test_known_pairs_decide_between_equally_good_clusterings(name):
     # four cliques in a ring: 0 with 1 and 2 with 3 is as good as 1 with 2 and 3 with 0
     def tied(one, other):
         return [(one + i, other + i) for i in range(5)]
@@ -224,7 +224,7 @@ def test_the_status_counts_the_pairs_that_were_kept():
         (["relation"], "name one; graphsoft.hierarchy takes one for each level"),
     ],
 )
-def test_a_wrong_method_is_helped(method, words):
+def test_a_wrong_method_gets_a_remedy(method, words):
     with pytest.raises(InputError, match=f"method: got .*{words}"):
         graphsoft.cluster(graph_of(ring_of_cliques()), 2, method=method)
 
@@ -239,7 +239,7 @@ def test_more_clusters_than_points():
         graphsoft.cluster([[0.0], [1.0], [2.0]], 4)
 
 
-def test_a_sample_says_what_is_missing():
+def test_a_sample_says_what_it_lacks():
     features = Features(np.ones((3, 1)))
     with pytest.raises(InputError, match="needs a graph"):
         _ = Sample(None, features).graph
@@ -256,7 +256,7 @@ def test_a_hierarchy_of_sparse_features(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_largest_numbers_are_features(name):
+def test_the_largest_numbers_can_be_features(name):
     X = np.sign(np.random.default_rng(0).normal(size=(12, 3))) * 1.7e308
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", graphsoft.GraphsoftWarning)

@@ -1,4 +1,4 @@
-"""Soft-cluster factorization: its formulas, its penalties, its promise."""
+"""Soft-cluster factorization: its formulas, its penalties, and whole runs."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ import graphsoft
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.pairwise import all_pairs
-from graphsoft.linalg.lbfgs import descend
 from graphsoft.methods import Sample, SoF
 from graphsoft.methods.sof import PAIRS, STAGES, _informed, _Problem, _proper
 from naive import sof as naive_sof
@@ -21,7 +20,7 @@ CHANCES = ["relative", "absolute"]
 
 
 def chances_of(W, chances):
-    """What is factorized for a graph with these weights."""
+    """The probabilities that are factorized for a graph with these weights."""
     P = W / W.max()
     if chances == "relative":
         return naive_sof.divided(P)
@@ -35,13 +34,13 @@ def dense(problem):
 
 
 def problem_of(W, chances):
-    graph = graph_of(W)  # which brings extreme weights to an ordinary size
+    graph = graph_of(W)  # scales extreme weights
     return _Problem.of(graph, graph.adjacency.data.max(), chances == "relative", float(chances == "absolute"))
 
 
 @st.composite
 def factors(draw, n):
-    """Any numbers, negative ones among them."""
+    """Any numbers, also negative ones."""
     k = draw(st.integers(1, 4))
     rows = draw(st.lists(st.lists(st.integers(-4, 8), min_size=k, max_size=k), min_size=n, max_size=n))
     return np.array(rows) / 8.0
@@ -94,54 +93,13 @@ def test_proper_memberships(data):
     np.testing.assert_allclose(_proper(F), naive_sof.proper(F), rtol=1e-12)
 
 
-def test_the_gradient_is_that_of_the_function():
+def test_the_gradient_matches_finite_differences():
     W, rng = cloud_graph(), np.random.default_rng(0)
     F, way = rng.normal(size=(60, 3)), rng.normal(size=(60, 3))
     for chances in CHANCES:
         function = problem_of(W, chances).penalized(0.3, 1.0)
         difference = (function(F + 1e-6 * way)[0] - function(F - 1e-6 * way)[0]) / 2e-6
         assert (function(F)[1] * way).sum() == pytest.approx(difference, rel=1e-6)
-
-
-# L-BFGS
-
-
-def test_a_quadratic_is_minimized():
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(12, 12))
-    A = A @ A.T + 0.1 * np.eye(12)
-    b, seen = rng.normal(size=12), []
-    found = descend(
-        lambda x: (float(x @ A @ x / 2 - b @ x), A @ x - b), np.zeros(12), 500, 1e-14, seen.append
-    )
-    assert found.converged
-    assert seen == list(range(1, found.steps + 1))
-    np.testing.assert_allclose(found.point, np.linalg.solve(A, b), atol=1e-5)
-
-
-def test_a_kink_is_found():
-    def kinked(x):
-        return float(np.abs(x).sum() + (x**2).sum()), np.sign(x) + 2 * x
-
-    found = descend(kinked, np.linspace(-3, 4, 8), 500, 1e-12)
-    np.testing.assert_allclose(found.point, 0, atol=1e-3)
-
-
-def test_steps_run_out():
-    def valley(x):
-        value = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
-        slope = [-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]
-        return float(value), np.array(slope)
-
-    found = descend(valley, np.array([-1.2, 1.0]), 5, 1e-12)
-    assert (found.steps, found.converged) == (5, False)
-    assert found.fall > 0
-    np.testing.assert_allclose(descend(valley, np.array([-1.2, 1.0]), 200, 1e-16).point, 1, atol=1e-4)
-
-
-def test_a_minimum_is_not_left():
-    found = descend(lambda x: (float((x**2).sum()), 2 * x), np.zeros(3), 10, 1e-9)
-    assert (found.steps, found.converged, found.point.tolist()) == (0, True, [0, 0, 0])
 
 
 # Whole runs
@@ -163,7 +121,7 @@ def test_any_graph_is_factorized(chances, start, graph, data):
 
 
 @pytest.mark.parametrize("chances", CHANCES)
-def test_the_trace_is_the_squares_that_are_left(chances):
+def test_the_trace_is_the_unexplained_share_of_the_squares(chances):
     W = cloud_graph()
     P = chances_of(W, chances)
     found = factorized(SoF(chances=chances), graph_of(W), 6)
@@ -175,8 +133,8 @@ def test_the_trace_is_the_squares_that_are_left(chances):
 
 
 @pytest.mark.parametrize("chances", CHANCES)
-def test_projected_gradients_find_no_more(chances):
-    """The penalties lead to where memberships cannot be improved by small changes."""
+def test_projected_gradient_steps_find_nothing_better(chances):
+    """The penalties lead to memberships that small changes cannot improve."""
     W = cloud_graph()
     P = chances_of(W, chances)
     S = factorized(SoF(chances=chances, max_steps=1000), graph_of(W), 6).memberships.toarray()
@@ -186,7 +144,7 @@ def test_projected_gradients_find_no_more(chances):
     assert before - after < 2e-3 * (P**2).sum()
 
 
-def test_relative_chances_know_no_units():
+def test_relative_chances_do_not_depend_on_units():
     W = cloud_graph()
     S = factorized(SoF(), graph_of(W), 6).memberships.toarray()
     for factor in (2.0**-290, 2.0**290):
@@ -194,7 +152,7 @@ def test_relative_chances_know_no_units():
         np.testing.assert_allclose(again, S, atol=1e-6)
 
 
-def test_few_points_with_features_are_looked_at_in_pairs():
+def test_few_points_with_features_are_factorized_in_pairs():
     assert SoF().reads(2000, True) == {"features", "graph"}
     assert SoF(start="random").reads(2000, True) == {"features"}
     assert (
@@ -259,7 +217,7 @@ def test_all_pairs_known_to_be_apart(chances):
     assert (found.status == "no pair has a chance: not fitted") == (chances == "relative")
 
 
-def test_more_steps_are_asked_for():
+def test_the_status_asks_for_more_steps():
     found = factorized(SoF(max_steps=2), graph_of(cloud_graph()), 6)
     assert found.status.startswith("stopped at ")
     assert found.status.endswith("a step: raise max_steps")

@@ -1,3 +1,5 @@
+"""Spectral clustering: eigenvectors, rounding, and the method."""
+
 import inspect
 import tracemalloc
 
@@ -38,12 +40,12 @@ def same(first, second):
 
 @pytest.fixture
 def sparse(monkeypatch):
-    """Sparse solvers from 40 nodes on, so that tests are quick."""
+    """Use sparse solvers from 40 nodes on, so that tests are quick."""
     monkeypatch.setattr(eigenvectors, "FEW_NODES", 40)
 
 
 def large():
-    """Graphs of some hundred nodes: some have equal eigenvalues, one is in three pieces."""
+    """Graphs of a few hundred nodes: some have multiple eigenvalues, one has three components."""
     grid = nx.grid_2d_graph(12, 12)
     return {
         "ring": nx.cycle_graph(200),
@@ -149,7 +151,7 @@ def test_lobpcg_that_breaks_down_is_replaced(monkeypatch, failure):
 
 
 @pytest.mark.usefixtures("sparse")
-def test_the_cycle_is_symmetric_and_positive():
+def test_the_multigrid_cycle_is_symmetric_and_positive():
     graph = as_graph(nx.grid_2d_graph(14, 14))
     walk = eigenvectors.Walk(graph, 3)
     grid = eigenvectors.Multigrid(walk, None)
@@ -157,7 +159,7 @@ def test_the_cycle_is_symmetric_and_positive():
     np.testing.assert_allclose(M, M.T, atol=1e-9)
     assert np.linalg.eigvalsh(M).min() > 0
     A = (1 + grid.gap) * np.eye(len(graph)) - naive.normalized(graph.adjacency.toarray())
-    together = np.sort(np.linalg.eigvals(walk.without_known(M @ A)).real)[1:]  # but for the one known
+    together = np.sort(np.linalg.eigvals(walk.without_known(M @ A)).real)[1:]  # without the known one
     alone = np.sort(np.linalg.eigvalsh(A))[1:]
     assert together[-1] / together[0] < 8 < 20 < alone[-1] / alone[0]
 
@@ -186,7 +188,7 @@ def test_nothing_is_as_large_as_all_pairs():
 
 
 def test_the_ideal_case():
-    """With as many components as clusters, the rows of Y are as many orthogonal points."""
+    """With as many components as clusters, the unit rows are that many orthogonal points."""
     W = np.kron(np.eye(3), np.ones((5, 5)))
     rows = rounding.unit_rows(leading_eigenvectors(graph_of(W), 3, rng()).vectors @ turned(3))
     products = rows @ rows.T
@@ -214,7 +216,7 @@ def test_rows_of_any_length_become_unit_rows():
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0], [0.6, -0.8]])
 
 
-def test_the_rotation_nears_indicators(monkeypatch):
+def test_every_rotation_comes_nearer_to_indicators(monkeypatch):
     rows = rounding.unit_rows(rng().normal(size=(60, 4)))
     gaps = []
     for steps in range(1, 12):
@@ -232,8 +234,8 @@ def test_empty_clusters_get_a_node():
     assert rounding.filled(np.array([0, 1, 2, 0]), rows).tolist() == [0, 1, 2, 0]
 
 
-def swept(graph, labels, k, start, stop):
-    """The labels after one look at the nodes from start to stop."""
+def after_moves(graph, labels, k, start, stop):
+    """The labels after the nodes from start to stop were moved."""
     cut, mass = cut_and_mass(graph, one_cluster_each(labels, k))
     after, members = labels.copy(), np.bincount(labels, minlength=k)
     clusters = Clusters(after, mass, cut, members)
@@ -247,7 +249,7 @@ def swept(graph, labels, k, start, stop):
 
 @given(weight_matrices(2, 10, small), st.data())
 @settings(deadline=None)
-def test_every_move_is_the_best_one(W, data):
+def test_every_move_is_the_best_along_an_edge(W, data):
     n, k = len(W), data.draw(st.integers(1, min(4, len(W))))
     graph = graph_of(W)
     labels = np.array(
@@ -256,17 +258,16 @@ def test_every_move_is_the_best_one(W, data):
     labels = labels.astype(np.int32)
     for i in range(n):
         before = naive.normalized_cut(W, naive.indicators(labels, k))
-        _, least = naive.best_move(W, labels, k, i)
-        labels = swept(graph, labels, k, i, i + 1)
+        _, lowest = naive.best_move(W, labels, k, i)
+        labels = after_moves(graph, labels, k, i, i + 1)
         after = naive.normalized_cut(W, naive.indicators(labels, k))
         assert after <= before + 1e-12
-        # clusters that the node has no edge to are not looked at; they are never better than staying
-        assert after == pytest.approx(least, abs=1e-9) or W[i].sum() == 0
+        assert after == pytest.approx(lowest, abs=1e-9)
 
 
 @given(weight_matrices(3, 10, extreme), st.data())
 @settings(deadline=None, max_examples=50)
-def test_sweeps_lower_the_cut_whatever_the_weights(W, data):
+def test_sweeps_lower_the_cut_for_any_weights(W, data):
     n, k = len(W), 2
     labels = np.array([0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))])
     values = []
@@ -282,7 +283,7 @@ def test_sweeps_lower_the_cut_whatever_the_weights(W, data):
 
 
 @pytest.mark.parametrize("rounds", ROUNDINGS)
-def test_what_the_result_says(rounds):
+def test_trace_memberships_and_status(rounds):
     graph = knn_graph(cloud(120, centers=4))
     found = factorized(Spectral(rounds), graph, 4)
     assert found.trace[-1] == pytest.approx(normalized_cut(graph, found.labels))
@@ -297,7 +298,7 @@ def test_what_the_result_says(rounds):
 @pytest.mark.parametrize("rounds", ROUNDINGS)
 @given(W=weight_matrices(3, 9, small), data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_between_the_bound_and_the_least_cut(rounds, W, data):
+def test_cuts_are_at_least_the_lowest_possible(rounds, W, data):
     graph, k = graph_of(connected(W)), data.draw(st.integers(2, 3))
     found = factorized(Spectral(rounds), graph, k)
     if len(graph) > k:
@@ -337,7 +338,7 @@ def test_more_components_than_clusters_are_grouped_whole():
     assert found.status == "4 components, nothing cut"
 
 
-def test_components_and_clusters_within_them():
+def test_clusters_within_components():
     W = np.zeros((40, 40))
     W[:20, :20] = W[20:, 20:] = ring_of_cliques(4, 5)
     for name in ("spectral", "normalized-cut"):
@@ -346,15 +347,15 @@ def test_components_and_clusters_within_them():
 
 
 @pytest.mark.usefixtures("sparse")
-def test_progress_is_told():
-    told = []
+def test_progress():
+    calls = []
     graph = knn_graph(cloud(240, centers=6))
     for solver in SPARSE:
         method = Spectral("normalized-cut", solver=solver)
-        graphsoft.cluster(graph, 6, method, progress=lambda *what: told.append(what))
-    stages = {stage for stage, _, _ in told}
+        graphsoft.cluster(graph, 6, method, progress=lambda *what: calls.append(what))
+    stages = {stage for stage, _, _ in calls}
     assert {"eigenvectors: products", "eigenvectors: steps", "moving nodes"} <= stages
-    assert all(0 <= done <= total for _, done, total in told)
+    assert all(0 <= done <= total for _, done, total in calls)
 
 
 @pytest.mark.parametrize(

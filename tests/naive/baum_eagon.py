@@ -1,6 +1,6 @@
-"""Slow, obvious copies of probabilistic clustering by the Baum-Eagon inequality. Nothing of the package here.
+"""Slow, obvious copies of the Baum-Eagon method; imports nothing from the package.
 
-W (n, n) is a symmetric graph, loops and all; S (n, k) memberships, the transpose of the paper's Y.
+W (n, n) is a symmetric graph, loops included; S (n, k) memberships, the transpose of the paper's Y.
 """
 
 import itertools
@@ -23,7 +23,7 @@ def best_alpha(W, S):
 
 
 def unexplained(W, S):
-    """The share of the squares of W that the best multiple of S S^T leaves."""
+    """The share of the squares of W that the best multiple of S S^T does not explain."""
     return objective(W, S, best_alpha(W, S)) / (W**2).sum()
 
 
@@ -83,7 +83,7 @@ def step(W, S, alpha):
 
 
 def run(W, S, sweeps):
-    """Eqs. 7 and 8 in turn: the memberships, and what is unexplained before and after each sweep."""
+    """Eqs. 7 and 8 in turn: the memberships, and the unexplained share before and after each sweep."""
     trace = [unexplained(W, S)]
     for _ in range(sweeps):
         S = step(W, S, best_alpha(W, S))

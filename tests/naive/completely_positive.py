@@ -1,7 +1,7 @@
 """Dense, slow, obvious copies of completely positive factorization; imports nothing from the package.
 
-K (n, n) are symmetric affinities, F their normalized form, W (n, n) the weight of each pair (0: left out);
-G (n, k) the factor. A tensor is a dict {tuple of distinct points, sorted: affinity}.
+K (n, n) are symmetric affinities, F their normalized form, and W (n, n) the weights of pairs (0: left out).
+G (n, k) is the factor. A tensor is a dict {tuple of distinct points, sorted: affinity}.
 """
 
 import itertools
@@ -52,7 +52,7 @@ def all_pairs(n):
 
 
 def updated(F, G, W, s, r):
-    """Equation 7, with what is below zero in the divisor; equation 6 is that with W = 1 off the diagonal."""
+    """Equation 7, with negative terms in the divisor; equation 6 is the same with W = 1 off the diagonal."""
     n, k = G.shape
     above = sum(W[s, i] * G[i, r] * max(F[s, i], 0) for i in range(n))
     below = sum(W[s, i] * G[i, r] * max(-F[s, i], 0) for i in range(n))

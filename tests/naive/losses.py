@@ -1,7 +1,7 @@
-"""Dense, slow, obvious copies of what other losses compute; imports nothing from the package.
+"""Dense, slow, obvious copies of beta-divergences and their sweeps; imports nothing from the package.
 
-W (n, n) are the weights divided by the largest, G (n, m) a factor with ``W ~ G G^T``, `pool` the pool of each
-node, `floor` what the model of an edge is at least, as a part of its weight.
+W (n, n) are the weights divided by the largest, G (n, m) a factor with ``W ~ G G^T``, and `pool` the pool of
+each node. `floor` times its weight is added to the model of an edge.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def divergence(w, m, beta):
-    """The beta-divergence as it is printed everywhere."""
+    """The beta-divergence as it is usually defined."""
     if beta == 1:
         return (w * math.log(w / m) if w > 0 else 0.0) - w + m
     if w == 0:
@@ -29,7 +29,7 @@ def all_pairs(W, G, beta, floor=0.0):
 
 
 def pull_and_push(W, G, beta, floor=0.0):
-    """How strongly each entry of G is drawn up and down, over all pairs."""
+    """What raises and what lowers each entry of G, over all pairs."""
     M = model(W, G, floor)
     pull, push = np.zeros_like(G), np.zeros_like(G)
     for i, j in np.ndindex(W.shape):
@@ -44,7 +44,7 @@ def power_mean(rows, beta):
 
 
 def pooled(W, G, beta, pool, floor=0.0):
-    """The objective, where a pair without an edge is charged what the mean rows of its pools share."""
+    """The objective, where the model of a pair without an edge is that of the mean rows of its pools."""
     M = model(W, G, floor)
     mean = {a: power_mean(G[pool == a], beta) for a in set(pool.tolist())}
     total = 0.0
@@ -55,7 +55,7 @@ def pooled(W, G, beta, pool, floor=0.0):
 
 
 def step(W, G, beta, floor=0.0):
-    """The sweep that is proven not to raise the objective."""
+    """The sweep that provably does not raise the objective."""
     pull, push = pull_and_push(W, G, beta, floor)
     return G * np.where(push > 0, pull / np.where(push > 0, push, 1), 1) ** (0.5 / max(beta, 2 - beta))
 

@@ -1,4 +1,4 @@
-"""Slow, obvious copies of soft scores and of scores of a graph. Nothing of the package is imported here."""
+"""Slow, obvious copies of soft scores and of scores of a graph; imports nothing from the package."""
 
 import itertools
 import math
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def expected(count, *memberships):
-    """Expected value of `count` over labels that every point draws by its memberships, all draws tried."""
+    """Expected value of `count` if every point draws its label by its memberships: all draws are tried."""
     total = 0.0
     ranges = [range(S.shape[1]) for S in memberships for _ in S]
     for drawn in itertools.product(*ranges):
@@ -21,7 +21,7 @@ def expected(count, *memberships):
 
 
 def pair_counts(truth, labels):
-    """Pairs together in both, in the one, in the other."""
+    """Numbers of pairs that are together in both, in the first, in the second."""
     pairs = list(itertools.combinations(range(len(truth)), 2))
     first = [truth[i] == truth[j] for i, j in pairs]
     second = [labels[i] == labels[j] for i, j in pairs]
@@ -52,7 +52,7 @@ def modularity(W, S):
 
 
 def signed_rank(differences):
-    """Two-sided p-value: the signs of all differences tried, each pattern as likely as any other."""
+    """Two-sided p-value: all signs of the differences are tried, and all are equally likely."""
     sizes = [abs(d) for d in differences]
     ranks = [sum(s < t for s in sizes) + (sum(s == t for s in sizes) + 1) / 2 for t in sizes]
     middle = sum(ranks) / 2

@@ -1,6 +1,6 @@
-"""Slow, dense, obvious copies of soft-cluster factorization. Nothing of the package here.
+"""Slow, dense, obvious copies of soft-cluster factorization; imports nothing from the package.
 
-P (n, n) holds the chances of pairs, W (n, k) memberships.
+P (n, n) are the probabilities of pairs, W (n, k) memberships.
 """
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def relative_distances(X, n):
-    """Distances over the geometric mean of the distances to the n-th neighbors of both."""
+    """Distances over the geometric mean of both points' distances to their n-th neighbors."""
     count = len(X)
     d = [[math.dist(X[i], X[j]) for j in range(count)] for i in range(count)]
     s = [sorted(row)[min(n, count - 1)] for row in d]
@@ -17,7 +17,7 @@ def relative_distances(X, n):
 
 
 def divided(P):
-    """P_ij over the root of what both points have in all."""
+    """P_ij over the roots of the sums of both rows."""
     # one root after the other: the product of two sums could be too small for a float
     root = [math.sqrt(d) for d in P.sum(axis=1)]
     F = np.zeros_like(P)
@@ -66,7 +66,7 @@ def proper(W):
 
 
 def nearest_proper(row):
-    """The nearest point that is a membership."""
+    """The nearest row of memberships."""
     falling = np.sort(row)[::-1]
     held = max(q for q in range(len(row)) if falling[q] > (falling[: q + 1].sum() - 1) / (q + 1))
     return np.maximum(row - (falling[: held + 1].sum() - 1) / (held + 1), 0.0)

@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of what is said of cuts and eigenvectors; imports nothing from the package.
+"""Dense, slow, obvious copies of cuts, moves and eigenvalues; imports nothing from the package.
 
 W (n, n) is a symmetric graph, S (n, k) memberships, ``labels`` one cluster for each node.
 """
@@ -29,21 +29,24 @@ def trace_form(W, S):
     return S.shape[1] - sum((s @ W @ s) / (s @ d) for s in S.T)
 
 
-def least_cut(W, k):
-    """The least normalized cut over all ways to put k labels on the nodes, every label used."""
+def lowest_cut(W, k):
+    """The lowest normalized cut over all assignments of k labels to the nodes that use every label."""
     found = itertools.product(range(k), repeat=len(W))
     return min(normalized_cut(W, indicators(labels, k)) for labels in found if len(set(labels)) == k)
 
 
 def partitions(n, k):
-    """How many partitions of n things into k parts there are: S(n, k) = k S(n - 1, k) + S(n - 1, k - 1)."""
+    """The number of partitions of n things into k parts: S(n, k) = k S(n - 1, k) + S(n - 1, k - 1)."""
     if k == 0 or n == 0:
         return int(n == k)
     return k * partitions(n - 1, k) + partitions(n - 1, k - 1)
 
 
 def best_move(W, labels, k, i):
-    """The label of node i for which the cut is least, and that cut; a cluster's last node stays."""
+    """The label of node i for which the cut is lowest, and that cut; a cluster's last node stays.
+
+    Only its own cluster and those that it has an edge to come into question.
+    """
 
     def cut(label):
         moved = np.array(labels)
@@ -52,12 +55,13 @@ def best_move(W, labels, k, i):
 
     if (labels == labels[i]).sum() == 1:
         return labels[i], cut(labels[i])
-    best = min(range(k), key=cut)
+    near = {labels[j] for j in np.flatnonzero(W[i]) if j != i}
+    best = min([labels[i], *sorted(near)], key=cut)
     return best, cut(best)
 
 
 def normalized(W):
-    """D^-1/2 W D^-1/2; a node without edges is as if tied to itself."""
+    """D^-1/2 W D^-1/2; a node without edges gets a loop."""
     W = W + np.diag((W.sum(axis=1) == 0).astype(float))
     root = np.sqrt(W.sum(axis=1))
     return W / root / root[:, None]

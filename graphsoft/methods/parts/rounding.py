@@ -141,7 +141,7 @@ def filled(labels: Array, vectors: Array) -> Array:
 
 
 def improved(graph: Graph, labels: Array, count: int) -> Iterator[tuple[Array, float]]:
-    """Move nodes one at a time to where the normalized cut is lowest, sweep by sweep.
+    """Move nodes along their edges, one at a time, to where the normalized cut is lowest, sweep by sweep.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""The papers' rivals that look at a graph: symmetric factorization, and kernel k-means."""
+"""Symmetric factorization and kernel k-means."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from graphsoft.kernels.kernel_kmeans import Clusters, regroup
 from graphsoft.kernels.symnmf import best, descend
 from graphsoft.methods import KernelKMeans, SymNMF
 from graphsoft.methods.symnmf import _loss, _square
-from naive.rivals import best_entry, descended, kernel_loss, normalized, normalized_cut, square_loss
+from naive.baselines import best_entry, descended, kernel_loss, normalized, normalized_cut, square_loss
 from shared.shapes import cloud_graph, factorized, graph_of, ring_of_cliques
 from shared.strategies import extreme, graphs, small, weight_matrices
 
@@ -35,7 +35,7 @@ def connected_weights(max_size=8, weights=small):
 
 
 def descended_by_rows(graph, H, pieces=1):
-    """One sweep of the kernel, in pieces."""
+    """One sweep of the compiled loop, in several calls."""
     factor, adjacency = H.copy(), graph.adjacency
     gram = factor.T @ factor
     scale = 1 / np.sqrt(graph.degrees)
@@ -46,7 +46,7 @@ def descended_by_rows(graph, H, pieces=1):
 
 
 @given(a=st.floats(-3, 3), b=st.floats(-3, 3))
-def test_the_best_root(a, b):
+def test_the_best_value_is_the_lowest_point(a, b):
     x = best(a, b)
     assert x >= 0
 
@@ -58,7 +58,7 @@ def test_the_best_root(a, b):
     assert x == 0 or abs(x**3 + a * x + b) <= 1e-9
 
 
-def test_the_best_root_does_not_cancel():
+def test_the_best_value_has_no_cancellation():
     assert best(1.0, -1e-12) == pytest.approx(1e-12, rel=1e-12)
     assert best(-1.0, 0.0) == pytest.approx(1.0)
     assert best(0.0, -8.0) == pytest.approx(2.0)
@@ -81,7 +81,7 @@ def test_a_sweep_sets_every_entry_to_its_best_value(W, data):
 
 @given(W=connected_weights(), data=st.data())
 @settings(max_examples=15)
-def test_every_single_update_falls(W, data):
+def test_every_single_update_lowers_the_loss(W, data):
     seed = data.draw(st.integers(0, 99))
     H, A = np.random.default_rng(seed).uniform(size=(len(W), 2)), normalized(W)
     before = square_loss(A, H)
@@ -93,7 +93,7 @@ def test_every_single_update_falls(W, data):
 
 
 @pytest.mark.parametrize("loops", [0.0, 0.7])
-def test_symmetric_factorization_falls(loops):
+def test_symmetric_factorization_lowers_the_loss(loops):
     W = cloud_graph() + loops * np.eye(60)
     found = factorized(SymNMF(), graph_of(W), 6)
     assert (np.diff(found.trace) <= 1e-12).all()
@@ -113,7 +113,7 @@ def test_the_loss_of_symmetric_factorization(W, data):
     assert _loss(graph, scale, H, square) == pytest.approx(square_loss(A, H) / square)
 
 
-def test_a_graph_with_exact_factors_is_explained():
+def test_exact_factors_are_found():
     S = np.kron(np.eye(3), np.ones((4, 1)))
     found = factorized(SymNMF(start="random"), graph_of(S @ S.T), 3)
     assert found.trace[-1] == pytest.approx(0, abs=1e-4)
@@ -122,7 +122,7 @@ def test_a_graph_with_exact_factors_is_explained():
     )
 
 
-def test_symmetric_factorization_says_when_it_stops_early():
+def test_the_status_of_symmetric_factorization_says_that_it_stopped_early():
     found = factorized(SymNMF(start="random", max_sweeps=2), graph_of(cloud_graph()), 6)
     assert found.sweeps == 2
     assert "still falling by" in found.status
@@ -178,7 +178,7 @@ def test_every_move_lowers_the_normalized_cut(W, data):
         assert clusters.members.tolist() == np.bincount(labels, minlength=k).tolist()
 
 
-def test_kernel_k_means_tells_the_normalized_cut():
+def test_the_trace_of_kernel_k_means_is_the_normalized_cut():
     W = cloud_graph()
     found = factorized(KernelKMeans(), graph_of(W), 6)
     assert found.trace[-1] == pytest.approx(normalized_cut(W, found.labels))
@@ -188,7 +188,7 @@ def test_kernel_k_means_tells_the_normalized_cut():
     assert found.status.startswith(f"converged after {found.sweeps} sweeps")
 
 
-def test_kernel_k_means_says_when_it_stops_early():
+def test_the_status_of_kernel_k_means_says_that_it_stopped_early():
     rng = np.random.default_rng(0)
     W = rng.uniform(size=(80, 80)) * (rng.uniform(size=(80, 80)) < 0.1)
     found = factorized(KernelKMeans(max_sweeps=1), graph_of(W + W.T), 4)

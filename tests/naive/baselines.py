@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of what the papers' rivals minimize; imports nothing from the package."""
+"""Dense, slow, obvious copies of what other methods minimize; imports nothing from the package."""
 
 import itertools
 
@@ -13,7 +13,7 @@ def share_of_spread(X, labels):
     return within / np.square(X - X.mean(axis=0)).sum()
 
 
-def unlike(X, labels):
+def dissimilarity(X, labels):
     """The mean of one minus the cosine between a row and the sum of its cluster's unit rows."""
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     total = 0.0
@@ -24,9 +24,9 @@ def unlike(X, labels):
 
 
 def merge(X, kind, count, distance):
-    """Agglomeration by its definition: the two nearest clusters merge, until `count` are left.
+    """Agglomeration by its definition: the two nearest clusters merge until `count` are left.
 
-    A distance of minus infinity, for the complete kind, stands for a pair that no edge joins.
+    For complete linkage, a distance of minus infinity stands for a pair that no edge joins.
     """
     clusters = [[i] for i in range(len(X))]
 
@@ -47,7 +47,7 @@ def merge(X, kind, count, distance):
 
 
 def mean_log_likelihood(X, weights, means, covariances):
-    """Of a mixture of Gaussians, for each point."""
+    """The mean log-likelihood of a point under a mixture of Gaussians."""
     density = np.zeros(len(X))
     for weight, mean, covariance in zip(weights, means, covariances, strict=True):
         away = X - mean
@@ -64,7 +64,7 @@ def laplacian(W):
 
 
 def smooth_loss(X, W, V, U, smoothness):
-    """``||X - V U^T||² / ||X||²``, and how rough V is in the graph where columns of U have length one."""
+    """``||X - V U^T||² / ||X||²``, plus how rough V is on the graph if columns of U have length one."""
     lengths = np.linalg.norm(U, axis=0)
     rough = 0.0
     for i, j in np.ndindex(W.shape):
@@ -86,7 +86,7 @@ def square_loss(A, H):
 
 
 def best_entry(A, H, i, q):
-    """The value of ``H[i, q]`` that makes the loss smallest: 0, or a real root of its derivative."""
+    """The value of ``H[i, q]`` with the smallest loss: 0, or a real root of the derivative."""
     tried = np.array(H)
     tried[i, q] = 0.0
     values = np.arange(-2.0, 3.0)
@@ -94,14 +94,14 @@ def best_entry(A, H, i, q):
     for value in values:
         tried[i, q] = value
         losses.append(square_loss(A, tried))
-    quartic = np.polyfit(values, losses, 4)  # five points tell a polynomial of degree four
+    quartic = np.polyfit(values, losses, 4)  # five points determine a polynomial of degree four
     roots = np.roots(np.polyder(quartic))
     candidates = [0.0, *(root.real for root in roots if abs(root.imag) < 1e-6 and root.real > 0)]
     return min(candidates, key=lambda value: np.polyval(quartic, value))
 
 
 def descended(A, H):
-    """Every entry set to its best value, row after row."""
+    """The factor after every entry was set to its best value, row after row."""
     H = np.array(H)
     for i, q in np.ndindex(H.shape):
         H[i, q] = best_entry(A, H, i, q)
@@ -117,7 +117,7 @@ def normalized_cut(W, labels):
 
 
 def kernel_loss(K, weights, labels):
-    """Weighted squared distances to the clusters' means, where K holds the inner products."""
+    """Weighted squared distances to the clusters' means, for inner products K."""
     values, vectors = np.linalg.eigh(K)
     assert values.min() > -1e-9 * values.max()
     X = vectors * np.sqrt(np.maximum(values, 0))

@@ -1,4 +1,4 @@
-"""The papers' rivals that look at features: k-means, mixtures, factorizations and linkage."""
+"""Methods that look at features: k-means, mixtures, factorizations and linkage."""
 
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from graphsoft.methods import (
 )
 from graphsoft.methods.nmf import _Smooth
 from graphsoft.methods.parts import edge_linkage
-from naive.rivals import mean_log_likelihood, merge, share_of_spread, smooth_loss, unlike
+from naive.baselines import dissimilarity, mean_log_likelihood, merge, share_of_spread, smooth_loss
 from shared.shapes import cloud, cloud_graph, graph_of
 
 ROWS = ["k-means", "spherical-k-means", "gaussian-mixture", "nmf", "regularized-nmf"]
@@ -34,7 +34,7 @@ def groups(labels):
 
 
 def together(found):
-    """What each two points share: tells clusters whatever their order."""
+    """How much any two points share, which does not depend on the order of the clusters."""
     S = found.memberships.toarray()
     return S @ S.T
 
@@ -50,7 +50,7 @@ def texts(n=60, seed=0):
 # k-means
 
 
-def test_k_means_tells_the_share_of_the_spread():
+def test_the_trace_of_k_means_is_the_share_of_the_spread():
     X = cloud() + 1e4
     found = graphsoft.cluster(X, 4, method="k-means")
     assert found.trace[-1] == pytest.approx(share_of_spread(X, found.labels), rel=1e-6)
@@ -59,17 +59,17 @@ def test_k_means_tells_the_share_of_the_spread():
     assert "raise max_sweeps" in graphsoft.cluster(X, 4, method=KMeans(starts=1, max_sweeps=1)).status
 
 
-def test_more_starts_are_no_worse():
+def test_more_starts_give_no_worse_results():
     X = np.random.default_rng(1).normal(size=(200, 2))
     for method in (KMeans, SphericalKMeans, NMF):
         one, many = (graphsoft.cluster(X, 8, method=method(starts=n)).trace[-1] for n in (1, 20))
         assert many <= one * (1 + 1e-9)
 
 
-def test_spherical_k_means_sees_directions_only():
+def test_spherical_k_means_depends_on_directions_only():
     X = cloud() + 1
     found = graphsoft.cluster(X, 4, method="spherical-k-means")
-    assert found.trace[-1] == pytest.approx(unlike(X, found.labels), rel=1e-9)
+    assert found.trace[-1] == pytest.approx(dissimilarity(X, found.labels), rel=1e-9)
     assert (np.diff(found.trace) <= 1e-12).all()
     longer = X * np.random.default_rng(0).uniform(0.1, 10, size=(len(X), 1))
     np.testing.assert_allclose(
@@ -77,7 +77,7 @@ def test_spherical_k_means_sees_directions_only():
     )
 
 
-def test_rows_of_zeros_belong_to_all_directions_alike():
+def test_rows_of_zeros_belong_to_all_clusters_equally():
     X = np.vstack([np.eye(3), 2 * np.eye(3), np.zeros((2, 3))])
     found = graphsoft.cluster(X, 2, method="spherical-k-means")
     np.testing.assert_allclose(found.memberships.toarray()[-2:], 0.5)
@@ -87,7 +87,7 @@ def test_rows_of_zeros_belong_to_all_directions_alike():
     assert nothing.status == "no row has a direction"
 
 
-def test_a_center_without_rows_takes_the_oddest_row():
+def test_a_center_without_rows_takes_the_least_similar_row():
     # opposite rows cancel: their sum has no direction
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.9, 0.1], [-0.9, -0.1], [0.0, 1.0]])
     for seed in range(20):
@@ -97,7 +97,7 @@ def test_a_center_without_rows_takes_the_oddest_row():
 
 
 @pytest.mark.parametrize("name", ROWS + LINKED)
-def test_no_more_different_rows_than_clusters(name):
+def test_as_many_distinct_rows_as_clusters_or_fewer(name):
     X = np.repeat([[1.0, 5.0], [2.0, 3.0], [4.0, 1.0]], 4, axis=0)
     found = graphsoft.cluster(X, 5, method=name)
     assert groups(found.labels) == {frozenset(range(start, start + 4)) for start in (0, 4, 8)}
@@ -108,7 +108,7 @@ def test_no_more_different_rows_than_clusters(name):
 # A mixture
 
 
-def test_the_mixture_tells_its_likelihood():
+def test_the_trace_of_the_mixture_is_its_likelihood():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     X[:150] = X[:150] @ [[2.0, 0.0], [1.5, 0.3]]
@@ -126,7 +126,7 @@ def test_the_mixture_tells_its_likelihood():
     assert "raise max_sweeps" in graphsoft.cluster(X, 2, method=GaussianMixture(max_sweeps=2)).status
 
 
-def test_the_mixture_does_not_mind_units_or_repeated_features():
+def test_units_and_repeated_features_do_not_harm_the_mixture():
     X = cloud()
     found = together(graphsoft.cluster(X, 3, method="gaussian-mixture"))
     units = together(graphsoft.cluster(X * [1e-60, 1.0, 1e60], 3, method="gaussian-mixture"))
@@ -139,7 +139,7 @@ def test_the_mixture_does_not_mind_units_or_repeated_features():
 # Factorizations
 
 
-def test_factorization_tells_its_loss_and_parts():
+def test_factorization_finds_exact_factors():
     rng = np.random.default_rng(0)
     V, U = (
         rng.dirichlet(np.full(3, 0.1), size=50),
@@ -149,10 +149,10 @@ def test_factorization_tells_its_loss_and_parts():
     assert found.trace[-1] < 1e-6
     assert graphsoft.metrics.accuracy(V.argmax(axis=1), found.labels) > 0.9
     penalized = graphsoft.cluster(V @ U.T, 3, method="regularized-nmf")
-    assert penalized.trace[-1] > 0.01  # the penalty is part of it
+    assert penalized.trace[-1] > 0.01  # it includes the penalty
 
 
-def test_factorization_moves_columns_below_zero_only():
+def test_factorization_shifts_only_columns_with_negative_values():
     X = cloud() + 30.0
     X[:, 0] -= X[:, 0].min()
     found = together(graphsoft.cluster(X, 3, method="nmf"))
@@ -161,7 +161,7 @@ def test_factorization_moves_columns_below_zero_only():
 
 
 @pytest.mark.parametrize("name", ["nmf", "regularized-nmf", "gnmf"])
-def test_sparse_rows_below_zero_are_refused(name):
+def test_sparse_rows_with_negative_values_are_refused(name):
     X = sp.csr_array(np.array([[0.0, -1.0], [2.0, 0.0], [1.0, 1.0]]))
     with pytest.raises(InputError, match="is sparse and has entries below 0"):
         graphsoft.cluster(X, 2, method=name, n_neighbors=2)
@@ -169,7 +169,7 @@ def test_sparse_rows_below_zero_are_refused(name):
 
 @pytest.mark.parametrize("smoothness", [0.0, 0.5, 100.0])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_smooth_factorization_falls_at_every_update(smoothness, sparse):
+def test_every_update_of_smooth_factorization_lowers_the_loss(smoothness, sparse):
     W = cloud_graph()
     X = np.random.default_rng(0).uniform(size=(60, 7)) * (
         np.random.default_rng(1).uniform(size=(60, 7)) < 0.6
@@ -193,7 +193,7 @@ def test_smooth_factorization_falls_at_every_update(smoothness, sparse):
         np.testing.assert_allclose(np.linalg.norm(state.U, axis=0), 1)
 
 
-def test_smooth_factorization_says_when_it_stops_early():
+def test_the_status_of_smooth_factorization_says_how_it_stopped():
     X = cloud() + 20
     found = graphsoft.cluster(X, 4, method=GNMF(max_sweeps=3))
     assert found.sweeps == 3
@@ -207,7 +207,7 @@ def test_smooth_factorization_says_when_it_stops_early():
 
 @pytest.mark.parametrize("kind", ["single", "complete", "ward"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
-def test_linkage_by_its_definition(kind, metric):
+def test_linkage_follows_its_definition(kind, metric):
     rng = np.random.default_rng(5)
     for count in (2, 3, 7):
         X = rng.normal(size=(14, 3))
@@ -226,11 +226,11 @@ def test_linkage_along_a_graph(kind, monkeypatch):
     found = graphsoft.cluster(X, 3, method=Linkage(kind))
     assert groups(found.labels) == {frozenset(range(start, start + 60)) for start in (0, 60, 120)}
     assert "edges of the graph" in found.status
-    # the three clouds are three components, which have to be joined for fewer clusters
+    # the three clouds are three components, which must be connected for fewer clusters
     assert len(groups(graphsoft.cluster(X, 2, method=Linkage(kind)).labels)) == 2
 
 
-def test_sparse_rows_are_linked_along_a_graph(monkeypatch):
+def test_sparse_rows_are_merged_along_a_graph(monkeypatch):
     monkeypatch.setattr(linkage, "MAX_POINTS", 50)
     truth = np.arange(90) // 30
     X = np.repeat(np.eye(3), 4, axis=1)[truth] * np.random.default_rng(0).uniform(9, 10, size=(90, 12))
@@ -242,7 +242,7 @@ def test_sparse_rows_are_linked_along_a_graph(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["single", "complete", "ward"])
 @pytest.mark.parametrize("seed", range(3))
-def test_linkage_along_a_complete_graph_is_that_of_all_pairs(kind, seed, monkeypatch):
+def test_linkage_along_a_complete_graph_equals_that_of_all_pairs(kind, seed, monkeypatch):
     X = np.random.default_rng(seed).normal(size=(40, 2))
     whole = graphsoft.cluster(X, 6, method=Linkage(kind), n_neighbors=39)
     monkeypatch.setattr(linkage, "MAX_POINTS", 30)
@@ -251,11 +251,11 @@ def test_linkage_along_a_complete_graph_is_that_of_all_pairs(kind, seed, monkeyp
 
 
 @pytest.mark.parametrize("kind", ["single", "complete"])
-def test_linkage_along_a_graph_by_its_definition(kind, monkeypatch):
+def test_linkage_along_a_graph_follows_its_definition(kind, monkeypatch):
     monkeypatch.setattr(linkage, "MAX_POINTS", 10)
     X = np.random.default_rng(1).normal(size=(25, 2))
     edges = graphsoft.knn_graph(X, 5).adjacency.toarray() > 0
-    none = np.inf if kind == "single" else -np.inf  # no edge says nothing, unless there is none at all
+    none = np.inf if kind == "single" else -np.inf  # pairs without an edge do not count
     lengths = np.where(edges, np.linalg.norm(X[:, None] - X, axis=2), none)
     number = np.arange(25)[:, None].astype(float)
 
@@ -267,7 +267,7 @@ def test_linkage_along_a_graph_by_its_definition(kind, monkeypatch):
         assert groups(found.labels) == merge(number, kind, count, distance)
 
 
-def test_linkage_refuses_what_it_cannot_measure(monkeypatch):
+def test_linkage_refuses_what_it_cannot_compute(monkeypatch):
     monkeypatch.setattr(linkage, "MAX_POINTS", 50)
     monkeypatch.setattr(edge_linkage, "MAX_COMPONENTS", 50)
     with pytest.raises(InputError, match="metric: got 'canberra' for 80 points"):
@@ -283,7 +283,7 @@ def test_zero_rows_have_no_direction_in_linkage():
     assert groups(found.labels) == {frozenset({0, 3}), frozenset({1, 4}), frozenset({2, 5}), frozenset({6})}
 
 
-# All of them
+# All methods
 
 
 @pytest.mark.parametrize("name", SPARSE)
@@ -298,7 +298,7 @@ def test_sparse_equals_dense(name):
         assert graphsoft.metrics.accuracy(truth, dense.labels) == 1
 
 
-def test_too_large_sparse_rows_are_refused():
+def test_sparse_rows_too_large_for_dense_ones_are_refused():
     X = sp.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [0, 1, 999])), shape=(3, 1001))
     with pytest.raises(
         InputError, match="has 1001 features, and each cluster needs a covariance for every two"
@@ -320,7 +320,7 @@ def test_units_do_not_matter(name, unit):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_features_of_very_different_size(name):
+def test_features_of_very_different_scale(name):
     X = cloud(40)
     X[:, 0] *= 1e150
     X[:, 1] *= 1e-150
@@ -342,7 +342,7 @@ def test_progress(name):
 
 
 @pytest.mark.parametrize("name", ["k-means", "spherical-k-means", "gaussian-mixture", "nmf"])
-def test_chance_comes_from_the_seed(name):
+def test_the_same_seed_gives_the_same_result(name):
     X = np.random.default_rng(0).uniform(size=(80, 4))
     first, second = (graphsoft.cluster(X, 5, method=name, rng=7) for _ in range(2))
     assert first.memberships.data.tobytes() == second.memberships.data.tobytes()
@@ -366,7 +366,7 @@ def test_bad_settings_are_refused(settings, argument):
         settings()
 
 
-def test_rows_of_the_table():
+def test_the_rows_in_the_table():
     assert METHODS["ward"] == Linkage("ward")
     assert METHODS["nmf"].penalty == 0 < METHODS["regularized-nmf"].penalty
 
