@@ -1,8 +1,9 @@
-"""Relation factorization in which clusters pay for being there, and those that are not worth it die.
+"""Relation factorization with a penalty on each cluster, so that small clusters vanish.
 
-To the divergence of the model ``H L H^T`` from the weights is added ``penalty * sum_p log lambda_p``, with
-weights and masses lambda as shares of the whole. In a step of expectation maximization this makes lambda
-proportional to what a cluster answers for less the penalty: who answers for no more than that is gone.
+The objective is the divergence of the model ``H L H^T`` from the weights plus ``penalty * sum_p log
+lambda_p``. Weights and masses lambda are shares of the whole. In a step of expectation maximization, the new
+lambda of a cluster is proportional to its expected weight minus the penalty. A cluster that explains less
+weight than the penalty vanishes.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from graphsoft.parallel import map_pieces, pieces_with_columns
 
 __all__ = ["cluster_surviving"]
 
-# Sweeps before the next cluster dies, so that the others take over its points first.
+# Sweeps before the next cluster is removed, so that the points of the last one find other clusters first.
 SWEEPS_BETWEEN = 3
-# Stands for a model that rounds to zero.
+# A model that rounds to zero counts as this.
 TINY = 1e-300
 
 
@@ -50,40 +51,40 @@ def cluster_surviving(
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Find soft clusters, as many as survive a price on each.
+    """Find soft clusters and their number, by a penalty on each cluster.
 
     Parameters
     ----------
     X, n_neighbors, metric, weights, affinity, neighbors, rng
-        As for :func:`graphsoft.cluster`.
+        See :func:`graphsoft.cluster`.
     penalty : float
-        ``1 - beta`` of the paper's regularized objective times the unit that this is counted in, as a share
-        of the graph's whole weight: a cluster that answers for no more than this share of it dies. So there
-        are fewer than ``1 / penalty``. The paper's beta of 0.7 is 0.03 where the unit is a tenth of all.
+        As a share of the total weight of the graph: a cluster that explains no more than this share is
+        removed. So there are fewer than ``1 / penalty`` clusters. In the paper's regularized objective it is
+        ``1 - beta`` times a unit of weight; a beta of 0.7 is 0.03 if the unit is a tenth of the total.
     max_clusters : int
-        Clusters to begin with, by relation factorization; at most as many as points.
+        The number of clusters at the start, found by relation factorization; at most the number of points.
     max_sweeps : int
-        Sweeps after the last cluster died.
+        The most sweeps after the last removal.
     tolerance : float
-        A sweep that gains less than this, in nats for each unit of weight, is the last.
+        It stops after a sweep that gains less than this, in nats for each unit of weight.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     Clustering
-        With as many columns as clusters survived. The trace is the regularized objective, in nats for each
-        unit of weight, before each sweep since the last cluster died; it never rises.
+        With a column for each cluster that survived. The trace is the regularized objective, in nats for each
+        unit of weight, before each sweep since the last removal; it never rises.
 
     Notes
     -----
-    The paper's alpha is 1, as it was published, and its term falls away.
+    The paper's alpha is 1, as published, so its term vanishes.
 
-    No penalty is right for all graphs. Along the edges of sparse neighbor graphs a walk goes so few steps
-    that many small clusters pay; on graphs of all pairs, and on the graph of the clusters of a level, fewer
-    do. To be told how many clusters there are, ask :func:`graphsoft.suggest_levels`.
+    No penalty is right for all graphs. On sparse neighbor graphs, where a step of a walk does not go far,
+    many small clusters survive. Fewer do on graphs of all pairs, and on the graph of the clusters of a level.
+    To find out how many clusters there are, use :func:`graphsoft.suggest_levels`.
 
-    Time for a sweep goes with the edges times the clusters that are left.
+    The time of a sweep grows with the edges times the clusters that are left.
 
     Examples
     --------
@@ -104,20 +105,20 @@ def cluster_surviving(
         alone = frozen_rows(one_cluster_each(np.zeros(len(graph), dtype=np.int64), 1))
         return Clustering(alone, (), "no edges: all in one cluster", 0, graph.nodes)
     work, node = without_copies(graph)
-    begun = min(max_clusters, len(work))
-    start = Relation().cluster(Sample(work), begun, np.random.default_rng(0), progress).memberships
+    at_start = min(max_clusters, len(work))
+    start = Relation().cluster(Sample(work), at_start, np.random.default_rng(0), progress).memberships
     whole = Graph(work.adjacency / work.degrees.sum(), range(len(work)))
-    state = _State(whole, (1.0 - ENTRY_SHARE) * start.toarray() + ENTRY_SHARE / begun, penalty)
+    state = _State(whole, (1.0 - ENTRY_SHARE) * start.toarray() + ENTRY_SHARE / at_start, penalty)
     trace, sweeps, converged = _survived(state, max_sweeps, tolerance, progress)
-    memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / begun))[node])
-    survived = f"{memberships.shape[1]} of {begun} clusters survived"
+    memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / at_start))[node])
+    survived = f"{memberships.shape[1]} of {at_start} clusters survived"
     status = f"{survived}; {ended(len(trace) - 1, converged, 'still falling')}"
     return Clustering(memberships, tuple(trace), status, sweeps, graph.nodes)
 
 
 @dataclass
 class _State:
-    """Dense memberships on their way, and what they are to explain."""
+    """The graph, its dense memberships so far, and the penalty."""
 
     graph: Graph
     shares: Array
@@ -127,18 +128,21 @@ class _State:
     def mass(self) -> Array:
         return np.asarray(self.graph.degrees @ self.shares)
 
-    def bury_lightest(self) -> None:
-        """Drop the lightest cluster; its shares go where walks of one step from it go, a few to all alike."""
-        dead = int(np.argmin(self.mass))
-        kept, share = np.delete(self.shares, dead, axis=1), self.shares[:, dead]
+    def remove_lightest(self) -> None:
+        """Remove the lightest cluster; the others get its shares as walks of one step from it reach them.
+
+        A small part is spread over all of them equally.
+        """
+        lightest = int(np.argmin(self.mass))
+        kept, share = np.delete(self.shares, lightest, axis=1), self.shares[:, lightest]
         walks = (self.graph.degrees * share) @ kept
-        heirs = np.full(len(walks), 1.0 / len(walks))
+        parts = np.full(len(walks), 1.0 / len(walks))
         if walks.sum() > 0:
-            heirs = ENTRY_SHARE * heirs + (1.0 - ENTRY_SHARE) * walks / walks.sum()
-        self.shares = kept + share[:, None] * heirs
+            parts = ENTRY_SHARE * parts + (1.0 - ENTRY_SHARE) * walks / walks.sum()
+        self.shares = kept + share[:, None] * parts
 
     def sweep(self, penalty: float) -> float:
-        """Take a step, for which all clusters must weigh more than `penalty`; the objective before it."""
+        """Take a step; returns the objective before it. All clusters must have more mass than `penalty`."""
         graph, mass = self.graph, self.mass
         paid = mass - penalty
         paid /= paid.sum()
@@ -154,11 +158,11 @@ class _State:
         for _ in map_pieces(piece, pieces_with_columns(adjacency.indptr, len(mass))):
             pass
         self.shares = stepped
-        return _entropy(graph) - float(likelihood.sum()) + penalty * float(np.log(paid).sum())
+        return _constant(graph) - float(likelihood.sum()) + penalty * float(np.log(paid).sum())
 
 
-def _entropy(graph: Graph) -> float:
-    """``sum_ij w_ij log (w_ij / (d_i d_j))``, the part of the divergence that no membership changes."""
+def _constant(graph: Graph) -> float:
+    """Compute ``sum_ij w_ij log (w_ij / (d_i d_j))``, the part of the divergence without memberships."""
     weights, degrees = graph.adjacency.data, graph.degrees[graph.degrees > 0]
     return float(weights @ np.log(weights)) - 2.0 * float(degrees @ np.log(degrees))
 
@@ -166,23 +170,23 @@ def _entropy(graph: Graph) -> float:
 def _survived(
     state: _State, max_sweeps: int, tolerance: float, progress: Progress | None
 ) -> tuple[list[float], int, bool]:
-    """Sweep until nobody dies and nothing changes.
+    """Sweep until no more clusters are removed and nothing changes.
 
-    Returns the trace since the last death, how many sweeps there were, and whether they converged.
+    Returns the trace since the last removal, the number of sweeps, and whether they converged.
     """
-    begun, sweeps, trace = state.shares.shape[1], 0, list[float]()
+    at_start, sweeps, trace = state.shares.shape[1], 0, list[float]()
     while True:
         mass = state.mass
         if mass.min() <= state.penalty and len(mass) > 1:
-            state.bury_lightest()
+            state.remove_lightest()
             trace.clear()
             lightest = state.mass.min()
-            if lightest <= state.penalty:  # its turn comes, but first the points find new clusters
+            if lightest <= state.penalty:  # it is removed next, but first the points find new clusters
                 for _ in range(SWEEPS_BETWEEN):
                     state.sweep(min(state.penalty, state.mass.min() / 2.0))
                 sweeps += SWEEPS_BETWEEN
             if progress is not None:
-                progress("clusters dying", begun - len(mass) + 1, begun)
+                progress("removing clusters", at_start - len(mass) + 1, at_start)
             continue
         before = state.shares
         trace.append(state.sweep(state.penalty))
@@ -190,7 +194,7 @@ def _survived(
         if progress is not None:
             progress("factorizing", len(trace), max_sweeps + 1)
         if len(trace) > 1 and trace[-2] - trace[-1] < tolerance:
-            state.shares = before  # what the last entry of the trace belongs to
+            state.shares = before  # those that the last entry of the trace belongs to
             return trace, sweeps - 1, True
         if len(trace) > max_sweeps:
             state.shares = before

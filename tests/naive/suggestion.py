@@ -60,28 +60,3 @@ def held_out(W, left, labels, edge):
             if weight > 0 and chance > 0:
                 total += weight * math.log((known / chance + k * k * edge) / (1 + k * k * edge))
     return total / left.sum() if left.sum() > 0 else 0.0
-
-
-# Clusters that pay
-
-
-def regularized(W, H, lam, penalty):
-    """sum w log (w / (H L H^T)) + penalty sum log lambda, weights and masses as shares of the whole."""
-    M = H @ np.diag(lam) @ H.T
-    return (
-        sum(W[i, j] * math.log(W[i, j] / M[i, j]) for i, j in np.argwhere(W > 0))
-        + penalty * np.log(lam).sum()
-    )
-
-
-def paying_step(W, H, lam, penalty):
-    """One step of expectation maximization, entry by entry: answers, less the penalty."""
-    n, m = H.shape
-    M = H @ np.diag(lam) @ H.T
-    answers = np.zeros((n, m))
-    for i, j in np.argwhere(W > 0):
-        for p in range(m):
-            answers[i, p] += W[i, j] * H[i, p] * lam[p] * H[j, p] / M[i, j]
-    mass = answers.sum(axis=0)
-    left = np.maximum(0.0, mass - penalty)
-    return answers / mass, left / left.sum()
