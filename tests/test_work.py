@@ -41,10 +41,10 @@ class Edges:
         patch.setattr(merging.Merging, "_find_partners", counted_look)
 
     def counted(self, name, kernel):
-        def run(indptr, indices, weights, degrees, rows, *rest):
-            start, stop = rest[-4:-2] if name == "wide" else rest[-3:-1]
-            self.seen[name] += int(np.diff(indptr)[rows[start:stop]].sum())
-            return kernel(indptr, indices, weights, degrees, rows, *rest)
+        def run(model, nodes, *settings_and_piece):
+            start, stop = settings_and_piece[-3:-1]
+            self.seen[name] += int(np.diff(model.edges.ptr)[nodes[start:stop]].sum())
+            return kernel(model, nodes, *settings_and_piece)
 
         return run
 

@@ -198,8 +198,8 @@ def measure_engine(W):
 
     narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.MIN_SHARE, lambda: None)
     rows.append(measured("narrow sweep", needs_of_sweep(near.graph, memberships), narrow))
-    model, everyone = sweeps.Model.of(near.graph, memberships), np.arange(len(graph))
-    wide = partial(sweeps.gains_of, model, everyone)
+    model, everyone = sweeps.model_of(near.graph, memberships), np.arange(len(graph))
+    wide = partial(sweeps.gain_matrix, model, everyone)
     gain = wide()
     rows.append(measured("wide sweep: gains", needs_of_gains(near.graph, memberships, gain), wide))
     step = partial(sweeps.reweighted, memberships, gain, relation.MIN_SHARE)

@@ -29,7 +29,8 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     columns, rows = rows_of(turned), rows_of(memberships)
 
     def piece(start: int, stop: int) -> Rows:
-        return Rows(*links(columns, rows, degrees, start, stop))
+        found: Rows = links(columns, rows, degrees, start, stop)
+        return found
 
     a_row = max(1, memberships.nnz // max(1, memberships.shape[0]))
     upper = joined(list(map_pieces(piece, pieces_by_load(turned.indptr, max(1, LOAD // a_row)))), count)

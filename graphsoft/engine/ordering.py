@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import rows_of
-from graphsoft.kernels.adjacency import grow_clumps, reorder
+from graphsoft.kernels import Rows, rows_of
+from graphsoft.kernels.adjacency import Listed, grow_clumps, reorder
 from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -70,7 +70,7 @@ def in_clumps(graph: Graph) -> Reordered:
     indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=weight_type(given.data))
 
     def piece(start: int, stop: int) -> None:
-        reorder(*rows_of(given), nodes, places, start, stop, ptr, indices, weights)
+        reorder(rows_of(given), nodes, places, start, stop, Rows(ptr, indices, weights))
 
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass
@@ -80,11 +80,11 @@ def in_clumps(graph: Graph) -> Reordered:
 
 def _clumps(adjacency: sp.csr_array) -> Array:
     """List the nodes, clump by clump; each begins at the lowest node that is in none yet."""
-    pointers, indices, _ = rows_of(adjacency)
+    ptr, columns, _ = rows_of(adjacency)
     order = np.empty(adjacency.shape[0], dtype=adjacency.indices.dtype)
-    taken, filled, seed = np.zeros(len(order), dtype=np.bool_), 0, 0
-    while filled < len(order):
-        filled, seed = grow_clumps(pointers, indices, CLUMP, AT_ONCE, filled, seed, taken, order)
+    taken, listed = np.zeros(len(order), dtype=np.bool_), Listed(0, 0)
+    while listed.filled < len(order):
+        listed = grow_clumps(ptr, columns, CLUMP, AT_ONCE, listed, taken, order)
     return order
 
 

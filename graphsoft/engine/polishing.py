@@ -11,22 +11,21 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import grouped, strays
 from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
-    Model,
+    border_gains,
+    edge_model,
     floor_of,
-    gains_at_borders,
-    gains_of,
-    held_in_groups,
-    lifted,
+    gain_matrix,
+    groups_restored,
+    in_several_clusters,
     merged_clusters,
-    regrouped,
+    parent_gains,
     reweighted,
+    reweighted_by_groups,
     swept,
-    torn,
     widened,
     with_shares,
 )
 from graphsoft.graph.graph import Graph, subgraph
-from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
 __all__ = [
@@ -100,15 +99,17 @@ def polish_level(
     group = likeliest(groups)
     for _ in range(rounds):
         upper = merged_clusters(memberships, groups)
-        border, above, log_likelihood = gains_at_borders(graph, upper, MIN_SHARE_POLISHED)
+        border, above, log_likelihood = border_gains(graph, upper, MIN_SHARE_POLISHED)
         log.count(log_likelihood)
         wider = np.diff(above.indptr) > np.diff(upper.indptr)[border]
-        found = regrouped(graph, memberships, border[wider], above[wider], group, MIN_SHARE_POLISHED)
+        found = reweighted_by_groups(
+            graph, memberships, border[wider], above[wider], group, MIN_SHARE_POLISHED
+        )
         others = _lifted(memberships, border[~wider], above[~wider], groups)
         memberships = _replaced(memberships, (border[wider], found), (border[~wider], others))
         upper = merged_clusters(memberships, groups)
         shares = swept(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
-        moved = torn(upper)
+        moved = in_several_clusters(upper)
         found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
         memberships = _replaced(memberships, (moved, found))
     return memberships, tuple(log.trace)
@@ -145,11 +146,11 @@ def refine_in_groups(
     """
     log = Log("refining", sweeps + 1, progress)
     wider, log_likelihood = widened(graph, memberships, MIN_SHARE)
-    memberships = held_in_groups(wider, memberships, groups)
+    memberships = groups_restored(wider, memberships, groups)
     log.count()
     for _ in range(sweeps):
         shares = swept(graph, memberships, 1, MIN_SHARE, log.count)
-        memberships = held_in_groups(with_shares(memberships, shares), memberships, groups)
+        memberships = groups_restored(with_shares(memberships, shares), memberships, groups)
     return memberships, log_likelihood
 
 
@@ -158,7 +159,7 @@ def _lifted(
 ) -> sp.csr_array:
     """Multiply the shares of some nodes by the gains of groups, which `upper` has for these nodes."""
     held = memberships[rows]
-    return reweighted(held, lifted(held, upper, groups), MIN_SHARE_POLISHED)
+    return reweighted(held, parent_gains(held, upper, groups), MIN_SHARE_POLISHED)
 
 
 def _replaced(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
@@ -211,8 +212,7 @@ def refit_rows(
     min_share = MIN_SHARE if parents is None else MIN_SHARE_POLISHED
 
     def gain(at: sp.csr_array, mass: Array) -> sp.csr_array:
-        model = Model(adjacency, degrees, at, inverse_or_zero(mass), floor)
-        return gains_of(model, everyone)
+        return gain_matrix(edge_model(adjacency, degrees, at, mass, floor), everyone)
 
     for done in range(sweeps if len(rows) else 0):
         everybody = sp.vstack([found, held], format="csr")
@@ -220,7 +220,7 @@ def refit_rows(
             step = gain(everybody, mass)
         else:
             upper = gain((everybody @ parents).tocsr(), parents.T @ mass)
-            step = lifted(gain(everybody, mass) if done == 0 else found, upper, parents)
+            step = parent_gains(gain(everybody, mass) if done == 0 else found, upper, parents)
         found = reweighted(found, step, min_share, ENTRY_SHARE if done == 0 else 0.0)
         if progress is not None:
             progress("re-fitting", done + 1, sweeps)

@@ -206,14 +206,12 @@ def _is_mirrored(matrix: sp.csr_array) -> bool:
     To look every entry's mirror image up would take twenty times as long on a large graph. Where something
     differs, it would be by a chance of 2**-64 that this does not notice.
     """
-    pointers, indices, weights = (buffer.view() for buffer in rows_of(matrix))
-    bits = weights.view(np.uint64)
-    for buffer in (pointers, indices, bits):
-        buffer.flags.writeable = False  # as the caller's may be, which would be another type to compile for
+    edges = rows_of(matrix)
+    edges = edges._replace(values=edges.values.view(np.uint64))
 
     def piece(start: int, stop: int) -> int:
         with np.errstate(over="ignore"):  # NumPy minds that hashes wrap, where nothing is compiled
-            return int(mirror_sum(pointers, indices, bits, start, stop))
+            return int(mirror_sum(edges, start, stop))
 
     return sum(map_pieces(piece, pieces_by_load(matrix.indptr, LOAD))) % 2**64 == 0
 

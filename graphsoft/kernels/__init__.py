@@ -1,7 +1,7 @@
-"""Every compiled loop, and nothing else: arrays in, arrays out, no imports from the package.
+"""Every compiled loop, and nothing else: arrays in, arrays out, no imports from the rest of the package.
 
-A kernel works on the rows ``start:stop`` that it is given, releases the GIL, and never checks its input:
-``graphsoft.graph.reading`` has done so before. ``tests/naive`` says in dense algebra what each one computes.
+A kernel works on the rows ``start:stop`` that it is given and releases the GIL. It never checks its input,
+which ``graphsoft.graph.reading`` has done. ``tests/naive`` has the formula of each kernel in dense algebra.
 """
 
 from __future__ import annotations
@@ -16,44 +16,97 @@ from numba.core.caching import FunctionCache
 
 from graphsoft.aliases import Array
 
-__all__ = ["Rows", "kernel", "rows_of", "unsigned"]
+__all__ = ["Rows", "inlined", "kernel", "read_only", "rows_of", "unsigned"]
 
 
 class _OptionalCache(FunctionCache):  # type: ignore[misc]
-    """Numba's compile cache, except that a cache that cannot be read or written is no error."""
+    """Numba's compile cache, but a cache that cannot be read or written is not an error."""
 
     def load_overload(self, *arguments: Any) -> Any:
         try:
             return super().load_overload(*arguments)
-        except Exception:  # a torn or foreign cache file can raise anything while it is read
+        except Exception:  # a damaged or foreign cache file can raise anything while it is read
             with contextlib.suppress(OSError):
-                self.flush()  # so that the next run finds a whole one
+                self.flush()  # so that the next process writes a new one
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        # saving reads the index first, which can again raise anything
+        # saving reads the index first, which again can raise anything
         with contextlib.suppress(Exception):
             super().save_overload(*arguments)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` on first use, without the GIL, cached where possible.
+    """Compile `function` on first use, without the GIL, and cache it where possible.
 
-    The compiler may regroup sums, which SIMD needs, but must respect NaN and infinity: full `fastmath`
-    deletes NaN checks.
+    The compiler may regroup sums, which SIMD needs. It must respect NaN and infinity, so full `fastmath`,
+    which removes checks for NaN, is not an option.
     """
-    options = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy"}
+    return _compiled(function, inline="never")
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` as a part of the kernel that calls it, which takes less time than on its own.
+
+    For a helper that is called in one place: where it is called in several, the first call gets slower.
+    """
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Callable[..., Any], inline: str) -> Callable[..., Any]:
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+        "error_model": "numpy",
+        "inline": inline,
+        "no_cfunc_wrapper": True,  # what C code could call takes time to compile, and nothing calls it
+    }
     compiled: Any = numba.njit(**options)(function)  # noqa: TID251 - the one place
-    with contextlib.suppress(RuntimeError):  # no place at all where a cache could be written
+    with contextlib.suppress(RuntimeError):  # there is no folder where a cache could be written
         compiled._cache = _OptionalCache(function)
     return compiled  # type: ignore[no-any-return]
 
 
-def unsigned(indices: Array) -> Array:
-    """See int32 indices, of which none is negative, as unsigned numbers; wider ones stay as they are.
+class Rows(NamedTuple):
+    """Rows of a CSR matrix, as compiled loops take and return them.
 
-    Wherever an index could be negative, the compiled loop asks whether it counts from the end: without that a
-    sweep takes a third less time. Wider ones would become floats beside signed numbers.
+    Attributes
+    ----------
+    ptr : ndarray of shape (rows + 1,)
+        Row i has the entries ``ptr[i]:ptr[i + 1]``. For a slice of a matrix ``ptr[0]`` may be above 0.
+    columns, values : ndarrays
+        The entries. A row's columns need not be sorted.
+    """
+
+    ptr: Array
+    columns: Array
+    values: Array
+
+    @property
+    def entries(self) -> int:
+        """How many entries these rows have."""
+        return int(self.ptr[-1]) - int(self.ptr[0])
+
+
+def rows_of(matrix: Any, start: int = 0, stop: int | None = None) -> Rows:
+    """Take the rows ``start:stop`` of a CSR matrix, by default all, for a compiled loop to read.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> rows_of(sp.csr_array([[0.0, 2.0], [3.0, 0.0]]), 1).ptr
+    array([1, 2], dtype=uint32)
+    """
+    ptr = matrix.indptr[start : None if stop is None else stop + 1]
+    return Rows(read_only(unsigned(ptr)), read_only(unsigned(matrix.indices)), read_only(matrix.data))
+
+
+def unsigned(indices: Array) -> Array:
+    """View int32 indices, none of them negative, as unsigned numbers; wider ones stay as they are.
+
+    For a signed index the compiled loop checks each time whether it counts from the end. Without this check a
+    sweep takes a third less time. Indices of 64 bits stay signed, because Numba makes floats of sums of
+    signed and unsigned ones.
 
     Examples
     --------
@@ -63,14 +116,17 @@ def unsigned(indices: Array) -> Array:
     return indices.view(np.uint32) if indices.dtype == np.int32 else indices
 
 
-class Rows(NamedTuple):
-    """The rows of a CSR matrix, or some that begin at ``ptr[0]``, as compiled loops take them."""
+def read_only(array: Array) -> Array:
+    """View an array as one that cannot be written to.
 
-    ptr: Array
-    columns: Array
-    values: Array
+    To Numba arrays that can be written to are of another type. With this view a loop is compiled once,
+    whether or not its caller's arrays are frozen.
 
-
-def rows_of(matrix: Any) -> Rows:
-    """Take a CSR matrix apart for a compiled loop; its indices become unsigned, see `unsigned`."""
-    return Rows(unsigned(matrix.indptr), unsigned(matrix.indices), matrix.data)
+    Examples
+    --------
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

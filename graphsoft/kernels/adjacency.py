@@ -2,56 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
 from graphsoft.kernels.hashing import mixed
 
-__all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
+__all__ = ["Listed", "find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
 
 
 @kernel
-def row_sums(indptr: Array, weights: Array, start: int, stop: int, sums: Array) -> None:
+def row_sums(ptr: Array, weights: Array, start: int, stop: int, sums: Array) -> None:
     """Sum the weights of the rows `start:stop` in float64."""
     for i in range(start, stop):
         total = 0.0
-        for edge in range(indptr[i], indptr[i + 1]):
+        for edge in range(ptr[i], ptr[i + 1]):
             total += weights[edge]
         sums[i] = total
 
 
 @kernel
-def mirror_sum(indptr: Array, indices: Array, weights: Array, start: int, stop: int) -> Any:
-    """Add up a hash of each entry above the diagonal less that of each below, for the rows `start:stop`.
+def mirror_sum(edges: Rows, start: int, stop: int) -> Any:
+    """Add up a hash of each entry above the diagonal minus that of each entry below it, in `start:stop`.
 
-    `weights` are passed as the 64 bits of each. A hash knows the pair of nodes and the weight, not which of
-    them is the row: over all rows of a symmetric matrix the sum is 0, modulo 2**64.
+    The values of `edges` are the 64 bits of each weight. A hash depends on the weight and the pair of nodes,
+    but not on which of the two is the row. So over all rows of a symmetric matrix the sum is 0, modulo 2**64.
     """
+    ptr, columns, bits = edges
     total = np.uint64(0)
     for i in range(start, stop):
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = np.int64(indices[edge])
+        for edge in range(ptr[i], ptr[i + 1]):
+            j = np.int64(columns[edge])
             low, high = (i, j) if i < j else (j, i)
             pair = (np.uint64(low) << np.uint64(32)) ^ np.uint64(high)
             sign = np.uint64(np.int64(j > i) - np.int64(j < i))
-            total += sign * mixed(mixed(pair + np.uint64(0x9E3779B97F4A7C15)) ^ weights[edge])
+            total += sign * mixed(mixed(pair + np.uint64(0x9E3779B97F4A7C15)) ^ bits[edge])
     return total
 
 
 @kernel
-def find_components(indptr: Array, indices: Array, labels: Array) -> int:
-    """Find connected components, numbered by their first nodes, of a symmetric matrix; returns how many."""
+def find_components(ptr: Array, columns: Array, labels: Array) -> int:
+    """Label the connected components of a symmetric matrix, numbered by their first nodes.
+
+    Returns how many there are.
+    """
     for i in range(len(labels)):
         labels[i] = i
         root = i
-        for edge in range(indptr[i], indptr[i + 1]):
-            other = indices[edge]
+        for edge in range(ptr[i], ptr[i + 1]):
+            other = columns[edge]
             if other >= i:
                 continue
-            while labels[other] != other:  # to the root, and half as far the next time
+            while labels[other] != other:  # go to the root, and halve the way for the next time
                 labels[other] = labels[labels[other]]
                 other = labels[other]
             low, high = min(root, other), max(root, other)
@@ -60,7 +64,7 @@ def find_components(indptr: Array, indices: Array, labels: Array) -> int:
     count = 0
     for i in range(len(labels)):
         if labels[i] == i:
-            labels[i] = -count - 1  # negative: done
+            labels[i] = -count - 1  # negative: has its final number
             count += 1
         else:
             labels[i] = labels[labels[i]]
@@ -69,52 +73,51 @@ def find_components(indptr: Array, indices: Array, labels: Array) -> int:
     return count
 
 
+class Listed(NamedTuple):
+    """How many nodes are listed, `filled`, and a node below which all are listed."""
+
+    filled: int
+    lowest: int
+
+
 @kernel
 def grow_clumps(
-    indptr: Array, indices: Array, size: int, enough: int, filled: int, seed: int, taken: Array, order: Array
-) -> tuple[int, int]:
-    """List nodes clump by clump, from place `filled` of `order` on, until `enough` more are listed.
+    ptr: Array, columns: Array, size: int, more: int, listed: Listed, taken: Array, order: Array
+) -> Listed:
+    """List at least `more` nodes more in `order`, clump by clump; returns how far the list is then.
 
     A clump grows by breadth-first search from the lowest node that is in none, until it has `size` nodes or
-    somewhat more. Returns how many are listed now and where to look for the next first node.
+    somewhat more. `taken` tells for each node whether it is listed.
     """
-    stop = min(filled + enough, len(order))
+    filled, lowest = listed
+    stop = min(filled + more, len(order))
     while filled < stop:
-        while taken[seed]:
-            seed += 1
-        order[filled] = seed
-        taken[seed] = True
+        while taken[lowest]:
+            lowest += 1
+        order[filled] = lowest
+        taken[lowest] = True
         head, full = filled, filled + size
         filled += 1
         while head < filled < full:
             i = order[head]
             head += 1
-            for edge in range(indptr[i], indptr[i + 1]):
-                j = indices[edge]
+            for edge in range(ptr[i], ptr[i + 1]):
+                j = columns[edge]
                 if not taken[j]:
                     taken[j] = True
                     order[filled] = j
                     filled += 1
-    return filled, seed
+    return Listed(filled, lowest)
 
 
 @kernel
-def reorder(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    nodes: Array,
-    places: Array,
-    start: int,
-    stop: int,
-    out_ptr: Array,
-    out_indices: Array,
-    out_weights: Array,
-) -> None:
-    """Write the rows of ``nodes[start:stop]``, with columns numbered by `places`."""
+def reorder(edges: Rows, nodes: Array, places: Array, start: int, stop: int, out: Rows) -> None:
+    """Write the rows of ``nodes[start:stop]``, with columns numbered by `places`, where ``out.ptr`` says."""
+    ptr, columns, weights = edges
+    out_ptr, out_columns, out_weights = out
     for at in range(start, stop):
         filled = out_ptr[at]
-        for edge in range(indptr[nodes[at]], indptr[nodes[at] + 1]):
-            out_indices[filled] = places[indices[edge]]
+        for edge in range(ptr[nodes[at]], ptr[nodes[at] + 1]):
+            out_columns[filled] = places[columns[edge]]
             out_weights[filled] = weights[edge]
             filled += 1

@@ -1,26 +1,29 @@
-"""Loops of the relation factorization: gains of memberships, and the memberships they lead to.
+"""Loops of the relation factorization: gains of clusters, and the memberships that follow from them.
 
-Memberships are CSR rows `(ptr, clusters, shares)` with ``shares[i] = p(cluster | node i)``; `inverse_mass` is
-one over each cluster's mass, 0 for a dead one. The gain of cluster q at node i is
+Memberships are CSR rows with values ``s_iq = p(cluster q | node i)``. The gain of cluster q at node i is
 
-    g_iq = sum_j w_ij / (sum_p s_ip s_jp / mass_p) * s_jq / mass_q / d_i,
+    g_iq = sum_j w_ij / (sum_p s_ip s_jp / mass_p) * s_jq / mass_q / d_i.
 
-one where q holds its share at a stationary point, and at most one where it holds none.
+At a stationary point it is one where q has a share of i, and at most one where it has none.
 
-Most nodes hold one cluster, with a share of 1, and most edges lead to such a node: `single` has its cluster,
-and -1 for every other node. To all neighbors in one single cluster the model is the same, so their weights
-are summed first: such an edge costs one look into `single`, and no division.
+Most nodes hold a single cluster, with a share of 1, and most edges lead to such a node. To all neighbors with
+the same single cluster the model is the same, so their weights are summed first. Such an edge costs one look
+into `EdgeModel.single` and no division.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, inlined, kernel
 from graphsoft.kernels.growing import longer
 
 __all__ = [
+    "DenseModel",
+    "EdgeModel",
     "at_borders",
     "dense_sweep",
     "gains",
@@ -30,103 +33,180 @@ __all__ = [
 ]
 
 
-@kernel
-def _is_inside(indptr: Array, indices: Array, single: Array, i: int) -> bool:
+class EdgeModel(NamedTuple):
+    """Edges of some nodes, and the memberships that are to explain them: ``w_ij ~ sum_q b_iq b_jq / mass_q``.
+
+    Attributes
+    ----------
+    edges : Rows
+        Edges of the first n nodes, to any of N >= n nodes.
+    degrees : ndarray of shape (n,)
+    memberships : Rows
+        Of all N nodes, in m clusters.
+    single : ndarray of shape (N,)
+        The cluster of each node that holds just one, -1 for the others.
+    inverse_mass : ndarray of shape (m,)
+        One over the mass of each cluster, 0 for an empty one.
+    floor : float
+        Stands for the model at an edge whose ends share no cluster.
+    """
+
+    edges: Rows
+    degrees: Array
+    memberships: Rows
+    single: Array
+    inverse_mass: Array
+    floor: float
+
+
+class DenseModel(NamedTuple):
+    """The edges of a graph, and dense memberships that are to explain them.
+
+    Attributes
+    ----------
+    edges : Rows
+    inverse_degrees : ndarray of shape (n,)
+        One over each degree, 0 for a node without edges.
+    shares : ndarray of shape (n, m)
+    inverse_mass : ndarray of shape (m,)
+    floor : float
+        The lowest value of the model at an edge.
+    """
+
+    edges: Rows
+    inverse_degrees: Array
+    shares: Array
+    inverse_mass: Array
+    floor: float
+
+
+class _Sums(NamedTuple):
+    """Numbers for each cluster while one node is looked at.
+
+    Attributes
+    ----------
+    own : ndarray of shape (m,)
+        The node's share over the cluster's mass; 0 again after each node.
+    gain, alone : ndarrays of shape (m,)
+        The gain over the inverse mass, and the weight of the edges to nodes that hold the cluster alone.
+    seen : ndarray of bool, of shape (m,)
+        Whether the cluster is listed; False again after each node.
+    """
+
+    own: Array
+    gain: Array
+    alone: Array
+    seen: Array
+
+
+@inlined
+def _is_inside(edges: Rows, single: Array, i: int) -> bool:
     """Tell whether a node and all its neighbors hold just one cluster, the same."""
-    edge = indptr[i]
-    while edge < indptr[i + 1] and single[indices[edge]] == single[i]:
+    ptr, columns, _ = edges
+    edge = ptr[i]
+    while edge < ptr[i + 1] and single[columns[edge]] == single[i]:
         edge += 1
-    return bool(single[i] >= 0 and edge == indptr[i + 1])
+    return bool(single[i] >= 0 and edge == ptr[i + 1])
 
 
 @kernel
-def _entered(cluster: int, seen: Array, gain: Array, alone: Array, found: Array, filled: int) -> int:
-    """Put a cluster on the list of those found, unless it has been seen; returns how many are on it."""
+def _listed(cluster: int, sums: _Sums, clusters: Array, filled: int) -> int:
+    """List a cluster unless it is listed already; returns how many there are."""
+    _, gain, alone, seen = sums
     if seen[cluster]:
         return filled
     seen[cluster] = True
     gain[cluster] = alone[cluster] = 0.0
-    found[filled] = cluster
+    clusters[filled] = cluster
     return filled + 1
 
 
-@kernel
-def gains(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    degrees: Array,
-    rows: Array,
-    ptr: Array,
-    clusters: Array,
-    shares: Array,
-    single: Array,
-    inverse_mass: Array,
-    floor: float,
-    start: int,
-    stop: int,
-    out_ptr: Array,
-    out_likelihood: Array,
-) -> tuple[Array, Array]:
-    """Find the clusters of the nodes ``rows[start:stop]`` and their gains: own ones first, then neighbors'.
+@inlined
+def _sum_up(model: EdgeModel, i: int, sums: _Sums, clusters: Array, filled: int) -> tuple[int, float]:
+    """Sum up over the edges of a node what its gains are made of, and list the clusters that have any.
 
-    `floor` stands for the model at an edge whose ends share no cluster.
+    Returns how many are listed, and the log-likelihood of the edges to nodes that hold several clusters.
     """
-    count = inverse_mass.shape[0]
-    own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
-    seen = np.zeros(count, dtype=np.bool_)
-    out_clusters, out_gains = np.empty(stop - start, dtype=np.int32), np.empty(stop - start)
+    edges, degrees, memberships, single, inverse_mass, floor = model
+    edge_ptr, columns, weights = edges
+    ptr, held, shares = memberships
+    own, gain, alone, _ = sums
+    likelihood = 0.0
+    # divided at once: the compiler may regroup a product at the end, and degrees and masses can both be tiny
+    per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
+    for at in range(ptr[i], ptr[i + 1]):
+        own[held[at]] = shares[at] * inverse_mass[held[at]]
+        filled = _listed(held[at], sums, clusters, filled)
+    for edge in range(edge_ptr[i], edge_ptr[i + 1]):
+        j = columns[edge]
+        if single[j] >= 0:
+            only = np.uint32(single[j])  # of the type of `held`, so that `_listed` is compiled once
+            filled = _listed(only, sums, clusters, filled)
+            alone[only] += weights[edge] * per_degree
+            continue
+        explained = 0.0
+        for at in range(ptr[j], ptr[j + 1]):
+            explained += own[held[at]] * shares[at]
+        explained = max(explained, floor)
+        likelihood += weights[edge] * per_degree * np.log(explained)
+        ratio = weights[edge] * per_degree / explained
+        for at in range(ptr[j], ptr[j + 1]):
+            filled = _listed(held[at], sums, clusters, filled)
+            gain[held[at]] += ratio * shares[at]
+    return filled, likelihood
+
+
+@kernel
+def gains(model: EdgeModel, nodes: Array, start: int, stop: int, likelihood: Array) -> Rows:
+    """Find the gains of all clusters that ``nodes[start:stop]`` or their neighbors hold.
+
+    In each row a node's own clusters come first, in their order. The log-likelihood of each node's edges is
+    written to `likelihood`.
+    """
+    edges, degrees, _, single, inverse_mass, floor = model
+    count = len(inverse_mass)
+    own, gain, alone, seen = (
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(count, dtype=np.bool_),
+    )
+    sums = _Sums(own, gain, alone, seen)
+    ptr = np.zeros(stop - start + 1, dtype=np.int64)
+    clusters, found = np.empty(stop - start, dtype=np.int32), np.empty(stop - start)
     filled = np.int64(0)  # a plain 0 is a type of its own at first, and all that is called compiles for both
     for row in range(start, stop):
-        i = rows[row]
-        first, likelihood = filled, 0.0
-        if filled + count > len(out_clusters):
-            room = 2 * (filled + count)  # seldom filled, but counting would cost another pass over the edges
-            out_clusters, out_gains = longer(out_clusters, filled, room), longer(out_gains, filled, room)
-        if degrees[i] > 0.0 and _is_inside(indptr, indices, single, i):
-            out_clusters[filled], out_gains[filled] = single[i], 1.0
+        i, first = nodes[row], filled
+        if filled + count > len(clusters):
+            room = 2 * (filled + count)  # more than is needed, but counting costs another pass over the edges
+            clusters, found = longer(clusters, filled, room), longer(found, filled, room)
+        if degrees[i] > 0.0 and _is_inside(edges, single, i):
+            clusters[filled], found[filled] = single[i], 1.0
             filled += 1
-            out_ptr[row - start + 1] = filled
-            out_likelihood[row - start] = degrees[i] * np.log(inverse_mass[single[i]])
-            continue
-        # at once, for the compiler may regroup a product at the end, and degrees and masses may both be tiny
-        per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
-        for at in range(ptr[i], ptr[i + 1]):
-            own[clusters[at]] = shares[at] * inverse_mass[clusters[at]]
-            filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
-            if single[j] >= 0:
-                only = np.uint32(single[j])  # of the type of `clusters`, so that `_entered` is compiled once
-                filled = _entered(only, seen, gain, alone, out_clusters, filled)
-                alone[only] += weights[edge] * per_degree
-                continue
-            model = 0.0
-            for at in range(ptr[j], ptr[j + 1]):
-                model += own[clusters[at]] * shares[at]
-            model = max(model, floor)
-            likelihood += weights[edge] * per_degree * np.log(model)
-            ratio = weights[edge] * per_degree / model
-            for at in range(ptr[j], ptr[j + 1]):
-                filled = _entered(clusters[at], seen, gain, alone, out_clusters, filled)
-                gain[clusters[at]] += ratio * shares[at]
-        for at in range(first, filled):
-            cluster = out_clusters[at]
-            if alone[cluster] > 0.0:
-                model = max(own[cluster], floor)
-                likelihood += alone[cluster] * np.log(model)
-                gain[cluster] += alone[cluster] / model
-            out_gains[at] = gain[cluster] * inverse_mass[cluster]
-            own[cluster] = 0.0
-            seen[cluster] = False
-        out_likelihood[row - start] = likelihood * degrees[i]
-        out_ptr[row - start + 1] = filled
-    return longer(out_clusters, filled, filled), longer(out_gains, filled, filled)
+            likelihood[row - start] = degrees[i] * np.log(inverse_mass[single[i]])
+        else:
+            filled, per_degree = _sum_up(model, i, sums, clusters, filled)
+            for at in range(first, filled):
+                cluster = clusters[at]
+                if alone[cluster] > 0.0:
+                    explained = max(own[cluster], floor)
+                    per_degree += alone[cluster] * np.log(explained)
+                    gain[cluster] += alone[cluster] / explained
+                found[at] = gain[cluster] * inverse_mass[cluster]
+                own[cluster] = 0.0
+                seen[cluster] = False
+            likelihood[row - start] = per_degree * degrees[i]
+        ptr[row - start + 1] = filled
+    return Rows(ptr, longer(clusters, filled, filled), longer(found, filled, filled))
 
 
 @kernel
-def largest_outside(ptr: Array, gain_ptr: Array, gain: Array) -> float:
-    """Find the largest gain of a cluster that its row does not hold, at least 1; own ones come first."""
+def largest_outside(ptr: Array, found: Rows) -> float:
+    """Find the largest gain of a cluster that its row does not hold, at least 1.
+
+    `ptr` points to the memberships of the same nodes; in `found` their own clusters come first.
+    """
+    gain_ptr, _, gain = found
     largest = 1.0
     for i in range(len(ptr) - 1):
         for at in range(gain_ptr[i] + ptr[i + 1] - ptr[i], gain_ptr[i + 1]):
@@ -135,19 +215,18 @@ def largest_outside(ptr: Array, gain_ptr: Array, gain: Array) -> float:
 
 
 @kernel
-def at_borders(
-    ptr: Array, gain_ptr: Array, clusters: Array, gain: Array, bar: float, rows: Array, out_ptr: Array
-) -> int:
-    """Keep the rows that hold several clusters or have another with a gain above `bar`; returns how many.
+def at_borders(ptr: Array, found: Rows, bar: float, rows: Array, kept_ptr: Array) -> int:
+    """Keep the rows that hold several clusters or have another with a gain above `bar`.
 
-    Their numbers are written to `rows`; what is kept of `clusters` and `gain`, own ones first, to their
-    beginning.
+    Returns how many. Their numbers are written to `rows`; the gains of the clusters held and of the others
+    above `bar` to the beginning of `found`, with pointers in `kept_ptr`. `ptr` is as for `largest_outside`.
     """
+    gain_ptr, clusters, gain = found
     kept = filled = 0
     for i in range(len(ptr) - 1):
-        first, own = filled, gain_ptr[i] + ptr[i + 1] - ptr[i]
+        first, others = filled, gain_ptr[i] + ptr[i + 1] - ptr[i]
         for at in range(gain_ptr[i], gain_ptr[i + 1]):
-            if at < own or gain[at] > bar:
+            if at < others or gain[at] > bar:
                 clusters[filled], gain[filled] = clusters[at], gain[at]
                 filled += 1
         if filled - first < 2:
@@ -155,55 +234,49 @@ def at_borders(
             continue
         rows[kept] = i
         kept += 1
-        out_ptr[kept] = filled
+        kept_ptr[kept] = filled
     return kept
 
 
 @kernel
 def sweep(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    degrees: Array,
-    rows: Array,
-    ptr: Array,
-    clusters: Array,
-    shares: Array,
-    single: Array,
-    inverse_mass: Array,
-    floor: float,
-    over: float,
+    model: EdgeModel,
+    nodes: Array,
+    overrelaxation: float,
     min_share: float,
     start: int,
     stop: int,
-    out_shares: Array,
+    stepped: Array,
 ) -> None:
-    """Multiply the shares of the nodes ``rows[start:stop]`` by their gains, on the clusters that they hold.
+    """Multiply the shares of ``nodes[start:stop]`` by their gains, on the clusters that they hold.
 
-    With an `over` above 1 by ``gain * (1 + (over - 1) * min(gain - 1, 0.5))``, near one that power of the
-    gain; far from there more would overshoot. A share up to `min_share` becomes 0. A node that would lose
-    everything stays as it is.
+    With an `overrelaxation` r above 1 the factor is ``gain * (1 + (r - 1) * min(gain - 1, 0.5))``: near one
+    this is ``gain**r``, and far from one it is less, because that would overshoot. A share up to `min_share`
+    becomes 0. A node that would lose everything stays as it is.
     """
-    count = inverse_mass.shape[0]
+    edges, degrees, memberships, single, inverse_mass, floor = model
+    edge_ptr, columns, weights = edges
+    ptr, clusters, shares = memberships
+    count = len(inverse_mass)
     own, alone, gain = np.zeros(count), np.zeros(count), np.zeros(count)
     for row in range(start, stop):
-        i = rows[row]
+        i = nodes[row]
         per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
-        # what other clusters collect is never read, so that only these have to be cleared
+        # sums for other clusters are never read, so only these have to be cleared
         for at in range(ptr[i], ptr[i + 1]):
             cluster = clusters[at]
             own[cluster] = shares[at] * inverse_mass[cluster]
             alone[cluster] = gain[cluster] = 0.0
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
+        for edge in range(edge_ptr[i], edge_ptr[i + 1]):
+            j = columns[edge]
             only = single[j]
             if only >= 0:
                 alone[only] += weights[edge] * per_degree
                 continue
-            model = 0.0
+            explained = 0.0
             for at in range(ptr[j], ptr[j + 1]):
-                model += own[clusters[at]] * shares[at]
-            ratio = weights[edge] * per_degree / max(model, floor)
+                explained += own[clusters[at]] * shares[at]
+            ratio = weights[edge] * per_degree / max(explained, floor)
             for at in range(ptr[j], ptr[j + 1]):
                 gain[clusters[at]] += ratio * shares[at]
         total = 0.0
@@ -211,17 +284,20 @@ def sweep(
             cluster = clusters[at]
             value = own[cluster] * gain[cluster] + alone[cluster] * min(own[cluster] / floor, 1.0)
             if value > 0.0:
-                value *= 1.0 + (over - 1.0) * min(value / shares[at] - 1.0, 0.5)
-            out_shares[at] = value if value > min_share else 0.0
-            total += out_shares[at]
+                value *= 1.0 + (overrelaxation - 1.0) * min(value / shares[at] - 1.0, 0.5)
+            stepped[at] = value if value > min_share else 0.0
+            total += stepped[at]
             own[cluster] = 0.0
         for at in range(ptr[i], ptr[i + 1]):
-            out_shares[at] = out_shares[at] / total if total > 0.0 else shares[at]
+            stepped[at] = stepped[at] / total if total > 0.0 else shares[at]
 
 
-@kernel
+@inlined
 def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[float, int]:
-    """Find the least gain in ``start:stop``, at least 1, by which a cluster enters; how many have it."""
+    """Find the lowest gain in ``start:stop``, at least 1, by which a cluster enters; how many have it.
+
+    `largest` is filled with the largest gains, and as many clusters may enter.
+    """
     max_entering = len(largest)
     for place in range(max_entering):
         largest[place] = 1.0
@@ -240,49 +316,39 @@ def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[floa
 
 @kernel
 def reweight(
-    ptr: Array,
-    shares: Array,
-    gain_ptr: Array,
-    gain_clusters: Array,
-    gain: Array,
-    entry_share: float,
-    max_entering: int,
-    min_share: float,
-    out_ptr: Array,
-    out_clusters: Array,
-    out_shares: Array,
+    held: Rows, found: Rows, entry_share: float, max_entering: int, min_share: float, out: Rows
 ) -> int:
-    """Multiply the shares of all rows by their gains; returns how many remain.
-
-    The pointers of shares and of gains need not begin at 0.
+    """Multiply the shares of all rows by their gains; returns how many remain, in `out`.
 
     A cluster that a row does not hold enters with ``entry_share * min(gain - 1, 1)`` if its gain is above
-    one and one of the `max_entering` largest; of equal ones the first enters. A share below `min_share` is
+    one and among the `max_entering` largest; among equal ones the first enter. A share below `min_share` is
     dropped. A row that would lose everything stays as it is.
     """
-    filled = 0
+    ptr, _, shares = held
+    gain_ptr, clusters, gain = found
+    out_ptr, out_clusters, out_shares = out
     largest = np.empty(max_entering)
+    filled = 0
     for i in range(len(ptr) - 1):
         first, total = filled, 0.0
-        held, own, offset = ptr[i + 1] - ptr[i], ptr[i], gain_ptr[i]
-        bar, equal = _entry_bar(gain, offset + held, gain_ptr[i + 1], largest)
-        for at in range(gain_ptr[i + 1] - offset):
-            times, value = gain[offset + at], 0.0
-            if at < held:
-                value = shares[own + at] * times
-            elif times > bar or (times == bar and equal > 0):
-                value = entry_share * min(times - 1.0, 1.0)
-                equal -= times == bar
+        begin, end = gain_ptr[i], gain_ptr[i + 1]
+        others = begin + ptr[i + 1] - ptr[i]
+        bar, equal = _entry_bar(gain, others, end, largest)
+        for at in range(begin, end):
+            value = 0.0
+            if at < others:
+                value = shares[ptr[i] + (at - begin)] * gain[at]
+            elif gain[at] > bar or (gain[at] == bar and equal > 0):
+                value = entry_share * min(gain[at] - 1.0, 1.0)
+                equal -= gain[at] == bar
             if value > min_share:
-                out_clusters[filled] = gain_clusters[offset + at]
-                out_shares[filled] = value
+                out_clusters[filled], out_shares[filled] = clusters[at], value
                 total += value
                 filled += 1
         if filled == first:
-            for at in range(held):
-                out_clusters[filled] = gain_clusters[offset + at]
-                out_shares[filled] = shares[own + at]
-                total += shares[own + at]
+            for at in range(begin, others):
+                out_clusters[filled], out_shares[filled] = clusters[at], shares[ptr[i] + (at - begin)]
+                total += out_shares[filled]
                 filled += 1
         for at in range(first, filled):
             out_shares[at] /= total
@@ -291,43 +357,33 @@ def reweight(
 
 
 @kernel
-def dense_sweep(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    inverse_degree: Array,
-    shares: Array,
-    inverse_mass: Array,
-    floor: float,
-    start: int,
-    stop: int,
-    out_shares: Array,
-    out_likelihood: Array,
-) -> None:
-    """Take one expectation-maximization step on dense memberships, (n, m), for the rows `start:stop`."""
-    count = inverse_mass.shape[0]
+def dense_sweep(model: DenseModel, start: int, stop: int, stepped: Array, likelihood: Array) -> None:
+    """Take one step of expectation maximization for the rows ``start:stop`` of dense memberships."""
+    edges, inverse_degrees, shares, inverse_mass, floor = model
+    ptr, columns, weights = edges
+    count = len(inverse_mass)
     own = np.empty(count)
     gain = np.empty(count)
     for i in range(start, stop):
         for q in range(count):
             own[q] = shares[i, q] * inverse_mass[q]
             gain[q] = 0.0
-        likelihood = 0.0
-        for edge in range(indptr[i], indptr[i + 1]):
-            j = indices[edge]
-            model = 0.0
+        worth = 0.0
+        for edge in range(ptr[i], ptr[i + 1]):
+            j = columns[edge]
+            explained = 0.0
             for q in range(count):
-                model += own[q] * shares[j, q]
-            model = max(model, floor)
-            likelihood += weights[edge] * np.log(model)
-            ratio = weights[edge] / model
+                explained += own[q] * shares[j, q]
+            explained = max(explained, floor)
+            worth += weights[edge] * np.log(explained)
+            ratio = weights[edge] / explained
             for q in range(count):
                 gain[q] += ratio * shares[j, q]
         total = 0.0
         for q in range(count):
-            gain[q] *= inverse_mass[q] * inverse_degree[i]
-            out_shares[i, q] = shares[i, q] * gain[q]
-            total += out_shares[i, q]
+            gain[q] *= inverse_mass[q] * inverse_degrees[i]
+            stepped[i, q] = shares[i, q] * gain[q]
+            total += stepped[i, q]
         for q in range(count):
-            out_shares[i, q] = out_shares[i, q] / total if total > 0.0 else shares[i, q]
-        out_likelihood[i - start] = likelihood
+            stepped[i, q] = stepped[i, q] / total if total > 0.0 else shares[i, q]
+        likelihood[i - start] = worth

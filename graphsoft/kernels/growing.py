@@ -1,7 +1,7 @@
 """Arrays that grow inside a compiled loop.
 
-An array assigned to a slice would say the same, but with it Numba compiles the making of an error message:
-a quarter of all that a first call compiles.
+Assigning an array to a slice would do the same. But then Numba also compiles code that writes an error
+message, which was a quarter of all that a first call compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["longer"]
 
 @kernel
 def longer(array: Array, filled: int, length: int) -> Array:
-    """Copy the first `filled` values of an array to one of another length."""
+    """Copy the first `filled` values of an array into a new one of another length."""
     result = np.empty(length, dtype=array.dtype)
     for at in range(filled):
         result[at] = array[at]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import Rows, kernel
 from graphsoft.kernels.growing import longer
 
 __all__ = ["Fit", "gram", "links", "times_dense"]
@@ -38,35 +38,28 @@ def gram(dense: Array, start: int, stop: int, result: Array) -> None:
 
 
 @kernel
-def times_dense(
-    indptr: Array, indices: Array, data: Array, dense: Array, start: int, stop: int, result: Array
-) -> None:
+def times_dense(matrix: Rows, dense: Array, start: int, stop: int, result: Array) -> None:
     """Write the rows ``start:stop`` of ``A @ dense`` into `result`."""
-    columns = dense.shape[1]
+    ptr, columns, values = matrix
+    width = dense.shape[1]
     for i in range(start, stop):
-        for q in range(columns):
+        for q in range(width):
             result[i, q] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            weight, j = data[at], indices[at]
-            for q in range(columns):
-                result[i, q] += weight * dense[j, q]
+        for at in range(ptr[i], ptr[i + 1]):
+            value, j = values[at], columns[at]
+            for q in range(width):
+                result[i, q] += value * dense[j, q]
 
 
 @kernel
-def links(
-    columns: tuple[Array, Array, Array],
-    rows: tuple[Array, Array, Array],
-    weights: Array,
-    start: int,
-    stop: int,
-) -> tuple[Array, Array, Array]:
-    """Sum ``s_iq w_i s_ip`` over all rows i, for the clusters q in ``start:stop`` and p from q on.
+def links(by_cluster: Rows, by_node: Rows, weights: Array, start: int, stop: int) -> Rows:
+    """Sum ``s_iq w_i s_ip`` over all nodes i, for the clusters q in ``start:stop`` and p from q on.
 
-    The memberships come twice, by column and by row. Returned are pointers, the clusters p and the sums.
+    The memberships are passed twice, with a row for each cluster and with a row for each node.
     """
-    by_column, members, shares = columns
-    ptr, clusters, held = rows
-    count = len(by_column) - 1
+    cluster_ptr, members, shares = by_cluster
+    ptr, clusters, held = by_node
+    count = len(cluster_ptr) - 1
     place, out_ptr = np.full(count, -1, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
     out, sums = np.empty(count, dtype=np.int32), np.empty(count)
     filled = np.int64(0)  # see `graphsoft.kernels.factorize.gains`
@@ -75,7 +68,7 @@ def links(
         if filled + count > len(out):
             room = 2 * (filled + count)
             out, sums = longer(out, filled, room), longer(sums, filled, room)
-        for at in range(by_column[q], by_column[q + 1]):
+        for at in range(cluster_ptr[q], cluster_ptr[q + 1]):
             i = members[at]
             value = shares[at] * weights[i]
             for entry in range(ptr[i], ptr[i + 1]):
@@ -88,4 +81,4 @@ def links(
                     filled += 1
                 sums[place[p]] += value * held[entry]
         out_ptr[q - start + 1] = filled
-    return out_ptr, longer(out, filled, filled), longer(sums, filled, filled)
+    return Rows(out_ptr, longer(out, filled, filled), longer(sums, filled, filled))

@@ -94,7 +94,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.result_type(matrix.data, dense))
 
     def piece(start: int, stop: int) -> None:
-        products.times_dense(*rows_of(matrix), dense, start, stop, result)
+        products.times_dense(rows_of(matrix), dense, start, stop, result)
 
     for _ in map_pieces(piece, pieces_with_columns(matrix.indptr, dense.shape[1])):
         pass

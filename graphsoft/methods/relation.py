@@ -20,6 +20,7 @@ from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import MIN_SHARE, Log
 from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
+    dense_step,
     floor_of,
     swept,
     widened,
@@ -28,13 +29,10 @@ from graphsoft.engine.sweeps import (
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.kernels import rows_of
-from graphsoft.kernels.factorize import dense_sweep
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Sample
 from graphsoft.methods.parts.losses import refined
-from graphsoft.parallel import map_pieces, pieces_with_columns
 
 __all__ = [
     "Relation",
@@ -194,16 +192,5 @@ def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log
 
 def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
     """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step."""
-    adjacency = graph.adjacency
-    inverse_degree, inverse_mass = inverse_or_zero(graph.degrees), inverse_or_zero(graph.degrees @ shares)
-    likelihood = np.empty(len(graph))
-
-    def piece(start: int, stop: int) -> None:
-        dense_sweep(
-            *rows_of(adjacency), inverse_degree, shares, inverse_mass,
-            floor_of(graph), start, stop, stepped, likelihood[start:stop],
-        )  # fmt: skip
-
-    for _ in map_pieces(piece, pieces_with_columns(adjacency.indptr, shares.shape[1])):
-        pass
-    return float(likelihood.sum()) + 2.0 * graph.degree_logs
+    inverse_mass = inverse_or_zero(graph.degrees @ shares)
+    return dense_step(graph, shares, inverse_mass, floor_of(graph), stepped) + 2.0 * graph.degree_logs

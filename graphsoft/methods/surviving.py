@@ -16,17 +16,13 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import MIN_SHARE
-from graphsoft.engine.sweeps import ENTRY_SHARE
+from graphsoft.engine.sweeps import ENTRY_SHARE, dense_step
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
-from graphsoft.kernels import rows_of
-from graphsoft.kernels.factorize import dense_sweep
-from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample, ended
 from graphsoft.methods.relation import Relation
-from graphsoft.parallel import map_pieces, pieces_with_columns
 
 __all__ = ["cluster_surviving"]
 
@@ -146,19 +142,10 @@ class _State:
         graph, mass = self.graph, self.mass
         paid = mass - penalty
         paid /= paid.sum()
-        adjacency, stepped = graph.adjacency, np.empty_like(self.shares)
-        likelihood, inverse = np.empty(len(graph)), inverse_or_zero(graph.degrees)
-
-        def piece(start: int, stop: int) -> None:
-            dense_sweep(
-                *rows_of(adjacency), inverse, self.shares, paid / mass**2,
-                TINY, start, stop, stepped, likelihood[start:stop],
-            )  # fmt: skip
-
-        for _ in map_pieces(piece, pieces_with_columns(adjacency.indptr, len(mass))):
-            pass
+        stepped = np.empty_like(self.shares)
+        likelihood = dense_step(graph, self.shares, paid / mass**2, TINY, stepped)
         self.shares = stepped
-        return _constant(graph) - float(likelihood.sum()) + penalty * float(np.log(paid).sum())
+        return _constant(graph) - likelihood + penalty * float(np.log(paid).sum())
 
 
 def _constant(graph: Graph) -> float:

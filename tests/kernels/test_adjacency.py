@@ -1,4 +1,4 @@
-"""The loops over a graph's rows against their dense copies."""
+"""Loops over the rows of a graph against their slow copies."""
 
 import networkx as nx
 import numpy as np
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.kernels import adjacency
+from graphsoft.kernels import Rows, adjacency, rows_of
 from graphsoft.linalg.csr import submatrix
 from naive import engine as naive
 from shared.strategies import weight_matrices
@@ -35,8 +35,8 @@ def mirror_sum(W, cut):
     matrix, total = sp.csr_array(W), 0
     for start, stop in ((0, cut), (cut, len(W))):
         with np.errstate(over="ignore"):
-            parts = (matrix.indptr, matrix.indices, matrix.data.view(np.uint64))
-            total += int(adjacency.mirror_sum(*parts, start, stop))
+            bits = Rows(matrix.indptr, matrix.indices, matrix.data.view(np.uint64))
+            total += int(adjacency.mirror_sum(bits, start, stop))
     return total % 2**64
 
 
@@ -80,15 +80,13 @@ def test_components_of_a_path_in_random_order():
 
 
 @given(weight_matrices(), st.integers(1, 6), st.integers(1, 20))
-def test_grow_clumps(W, size, enough):
+def test_grow_clumps(W, size, more):
     matrix, n = sp.csr_array(W), len(W)
-    order, taken, filled, seed = np.full(n, -7, dtype=np.int32), np.zeros(n, dtype=bool), 0, 0
-    while filled < n:
-        before = filled
-        filled, seed = adjacency.grow_clumps(
-            matrix.indptr, matrix.indices, size, enough, filled, seed, taken, order
-        )
-        assert filled >= min(before + enough, n)
+    order, taken, listed = np.full(n, -7, dtype=np.int32), np.zeros(n, dtype=bool), adjacency.Listed(0, 0)
+    while listed.filled < n:
+        before = listed.filled
+        listed = adjacency.grow_clumps(matrix.indptr, matrix.indices, size, more, listed, taken, order)
+        assert listed.filled >= min(before + more, n)
     assert taken.all()
     assert order.tolist() == naive.clumps(W, size)
 
@@ -98,9 +96,9 @@ def test_reorder(W, data):
     matrix, n = sp.csr_array(W), len(W)
     nodes = np.array(data.draw(st.permutations(range(n))))
     ptr = np.append(0, np.cumsum(np.diff(matrix.indptr)[nodes]))
-    indices, weights = np.full(matrix.nnz, -7), np.full(matrix.nnz, np.nan)
+    out = Rows(ptr, np.full(matrix.nnz, -7), np.full(matrix.nnz, np.nan))
     cut = data.draw(st.integers(0, n))
     for start, stop in ((0, cut), (cut, n)):
-        parts = (matrix.indptr, matrix.indices, matrix.data)
-        adjacency.reorder(*parts, nodes, np.argsort(nodes), start, stop, ptr, indices, weights)
-    assert (sp.csr_array((weights, indices, ptr), shape=(n, n)).toarray() == W[nodes][:, nodes]).all()
+        adjacency.reorder(rows_of(matrix), nodes, np.argsort(nodes), start, stop, out)
+    found = sp.csr_array((out.values, out.columns, out.ptr), shape=(n, n))
+    assert (found.toarray() == W[nodes][:, nodes]).all()

@@ -141,10 +141,10 @@ def swept_one_by_one(graph, S, sweeps, least):
     return found
 
 
-@pytest.mark.parametrize("over", [1.0, sweeps_of_em.OVER])
+@pytest.mark.parametrize("over", [1.0, sweeps_of_em.OVERRELAXATION])
 @pytest.mark.parametrize("count", [1, 3, 6, 12])
 def test_likelihood_never_falls_in_sweeps_on_the_support(monkeypatch, count, over):
-    monkeypatch.setattr(sweeps_of_em, "OVER", over)
+    monkeypatch.setattr(sweeps_of_em, "OVERRELAXATION", over)
     graph = graph_of(cloud_graph())
     S = factorized(Relation(rounds=1, sweeps=0), graph, count).memberships
     found = swept_one_by_one(graph, S, 20, polishing.MIN_SHARE)
@@ -159,8 +159,8 @@ def test_sweeps_that_go_further_come_to_rest_where_plain_ones_do(monkeypatch, ki
     W = SHAPES[kind]
     graph, S = graph_of(W), blurred(np.eye(3)[np.random.default_rng(3).integers(3, size=len(W))])
     worth = {}
-    for over in (1.0, sweeps_of_em.OVER):
-        monkeypatch.setattr(sweeps_of_em, "OVER", over)
+    for over in (1.0, sweeps_of_em.OVERRELAXATION):
+        monkeypatch.setattr(sweeps_of_em, "OVERRELAXATION", over)
         worth[over] = [assess(graph, each).log_likelihood for each in swept_one_by_one(graph, S, 300, 0.0)]
     plain, further = worth.values()
     assert fall(further, graph) < 1e-12
@@ -202,7 +202,7 @@ def test_likelihood_never_falls_where_every_edge_is_explained(graph, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "MIN_SHARE", 0.0)
         patch.setattr(sweeps_of_em, "UNEXPLAINED", 1e-9)
-        patch.setattr(sweeps_of_em, "OVER", 1.0)
+        patch.setattr(sweeps_of_em, "OVERRELAXATION", 1.0)
         dense = factorized(Relation(support="dense", rounds=5), graph, count)
         worth = [assess(graph, each).log_likelihood for each in swept_one_by_one(graph, S, 9, 0.0)]
     assert rise(dense.trace, graph) < 1e-12
@@ -375,7 +375,7 @@ def test_clusters_that_enter_while_polishing_are_those_of_the_slow_step(example,
     touched = (S > 0) | ((W > 0) @ (S > 0))
     gain = np.where(touched, naive.gains(W, S, floor_of(W)), np.nan)
     upper = naive.gains(W, S @ P, floor_of(W))
-    gain = np.nan_to_num(naive.regrouped(gain, upper, S > 0, P.argmax(axis=1)))
+    gain = np.nan_to_num(naive.group_gains(gain, upper, S > 0, P.argmax(axis=1)))
     expected = naive.reweight(S, gain, sweeps_of_em.ENTRY_SHARE, polishing.MIN_SHARE_POLISHED)
     enters = sweeps_of_em.ENTRY_SHARE * np.clip(upper - 1, 0, 1) > polishing.MIN_SHARE_POLISHED
     border = ((S @ P > 0) | ((touched @ P > 0) & enters)).sum(axis=1) > 1
@@ -389,7 +389,7 @@ def test_narrow_sweeps_equal_the_slow_ones(example, least):
     shares = sweeps_of_em.swept(graph_of(W), sp.csr_array(S), 1, least, lambda: None)
     found = sp.csr_array(S)
     found.data = shares
-    gain = naive.further(naive.gains(W, S, floor_of(W)), sweeps_of_em.OVER) * (S > 0)
+    gain = naive.overrelaxed(naive.gains(W, S, floor_of(W)), sweeps_of_em.OVERRELAXATION) * (S > 0)
     expected = naive.reweight(S, gain, 0.0, least)
     several = (S > 0).sum(axis=1) > 1
     expected[~several] = S[~several]
@@ -405,7 +405,7 @@ def test_polishing_sweeps_equal_the_slow_ones(example, count, sweeps):
         patch.setattr(polishing, "MIN_SHARE_POLISHED", 0.0)
         found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), 1, sweeps)
     expected = S
-    for over in [1.0] + sweeps * [sweeps_of_em.OVER]:
+    for over in [1.0] + sweeps * [sweeps_of_em.OVERRELAXATION]:
         expected = naive.polish_step(W, expected, P, floor_of(W), over)
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-7)
 
@@ -440,12 +440,12 @@ def test_refining_in_groups_equals_the_slow_steps(example, count, sweeps, blur):
         patch.setattr(polishing, "MIN_SHARE", 0.0)
         found, before = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), sweeps)
     expected = S
-    for over, seed in [(1.0, sweeps_of_em.ENTRY_SHARE)] + sweeps * [(sweeps_of_em.OVER, 0.0)]:
-        gain = naive.further(naive.gains(W, expected, floor_of(W)), over)
+    for over, seed in [(1.0, sweeps_of_em.ENTRY_SHARE)] + sweeps * [(sweeps_of_em.OVERRELAXATION, 0.0)]:
+        gain = naive.overrelaxed(naive.gains(W, expected, floor_of(W)), over)
         stepped = naive.reweight(expected, gain, seed, 0.0)
         if seed == 0.0:  # narrow sweeps pass over nodes of one cluster
             stepped[(expected > 0).sum(axis=1) == 1] = expected[(expected > 0).sum(axis=1) == 1]
-        expected = naive.held(stepped, expected, P)
+        expected = naive.restored(stepped, expected, P)
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-7)
     worth = naive.log_likelihood(W, S, floor_of(W))
     assert before == pytest.approx(worth, rel=1e-9, abs=1e-9 * (1 + W.sum()))

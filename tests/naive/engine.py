@@ -75,15 +75,15 @@ def em_step_joint(W, H, scale):
     return new_H, new_scale * W.sum() / new_scale.sum()
 
 
-def reweight(S, G, seed, least, most=1000):
-    """Shares times gains; of the others the `most` of largest gain enter, if above one; small shares go."""
+def reweight(S, G, entry_share, min_share, max_entering=1000):
+    """Shares times gains; the `max_entering` others of largest gain enter, if above one; small shares go."""
     result = np.zeros_like(S)
     for i, (shares, gain) in enumerate(zip(S, G, strict=True)):
         entering = np.zeros(len(gain))
-        for q in sorted(np.flatnonzero(shares == 0), key=lambda q: -gain[q])[:most]:
-            entering[q] = seed * np.clip(gain[q] - 1, 0, 1)
+        for q in sorted(np.flatnonzero(shares == 0), key=lambda q: -gain[q])[:max_entering]:
+            entering[q] = entry_share * np.clip(gain[q] - 1, 0, 1)
         row = np.where(shares > 0, shares * gain, entering)
-        row[row <= least] = 0
+        row[row <= min_share] = 0
         result[i] = row / row.sum() if row.any() else shares
     return result
 
@@ -105,11 +105,11 @@ def best_partner(W, d, i):
     return best, score / d[i] if best >= 0 else 0.0
 
 
-def matching(partners, order, most):
+def matching(partners, order, max_pairs):
     """Pairs of nodes and their partners, no node in two of them, in the given order."""
     pairs, taken = [], set()
     for i in order:
-        if len(pairs) < most and partners[i] >= 0 and not {i, partners[i]} & taken:
+        if len(pairs) < max_pairs and partners[i] >= 0 and not {i, partners[i]} & taken:
             pairs.append((min(i, partners[i]), max(i, partners[i])))
             taken |= {i, partners[i]}
     return pairs
@@ -164,26 +164,26 @@ def walk(W, t):
     return W @ np.linalg.matrix_power(step, t - 1)
 
 
-def lazy_parents(W, group, stay, least):
-    """p(parent | cluster): the group of a walk on W that stayed or stepped, without chances below `least`."""
+def lazy_parents(W, group, stay, min_chance):
+    """p(parent | cluster): the group of a walk on W that stayed or stepped; small chances become 0."""
     P = np.zeros_like(group)
     step = np.diag(inverse(W.sum(axis=1))) @ W
     for q in range(len(W)):
         chance = stay * group[q] + (1 - stay) * step[q] @ group
-        chance[chance < least] = 0
+        chance[chance < min_chance] = 0
         P[q] = chance / chance.sum()
     return P
 
 
-def lifted_gains(upper, P):
+def parent_gains(upper, P):
     """For each cluster the mean gain of its parents."""
-    lifted = np.zeros((len(upper), len(P)))
-    for i, q in np.ndindex(lifted.shape):
-        lifted[i, q] = sum(P[q, p] * upper[i, p] for p in range(P.shape[1]))
-    return lifted
+    mean = np.zeros((len(upper), len(P)))
+    for i, q in np.ndindex(mean.shape):
+        mean[i, q] = sum(P[q, p] * upper[i, p] for p in range(P.shape[1]))
+    return mean
 
 
-def regrouped(gain, upper, held, group):
+def group_gains(gain, upper, held, group):
     """Gains of groups for the clusters that nodes hold, and for the best one of each group not held."""
     found = np.full(gain.shape, np.nan)
     for i in range(len(gain)):
@@ -197,14 +197,14 @@ def regrouped(gain, upper, held, group):
     return found
 
 
-def polish_step(W, S, P, floor=0.0, over=1.0):
-    """One step that raises the log-likelihood of S P by way of S."""
-    grown = S * lifted_gains(further(gains(W, S @ P, floor), over), P)
+def polish_step(W, S, P, floor=0.0, factor=1.0):
+    """One step on S that raises the log-likelihood of S P."""
+    grown = S * parent_gains(overrelaxed(gains(W, S @ P, floor), factor), P)
     return np.array([new / new.sum() if new.any() else old for new, old in zip(grown, S, strict=True)])
 
 
-def held(stepped, S, P):
-    """Shares scaled so that groups have what they had in S; one that lost all it had then has that again."""
+def restored(stepped, S, P):
+    """Shares scaled so that groups have what they had in S; one that lost all its clusters gets them back."""
     result = np.zeros_like(S)
     for i in range(len(S)):
         for g in range(P.shape[1]):
@@ -214,9 +214,9 @@ def held(stepped, S, P):
     return result
 
 
-def further(gain, over):
-    """What a sweep multiplies by: near one, that power of the gain."""
-    return gain * (1 + (over - 1) * np.minimum(gain - 1, 0.5))
+def overrelaxed(gain, factor):
+    """What an overrelaxed sweep multiplies by: near one this is ``gain**factor``."""
+    return gain * (1 + (factor - 1) * np.minimum(gain - 1, 0.5))
 
 
 # What a level says of a point
@@ -231,13 +231,13 @@ def entropy(shares):
 
 
 def clumps(W, size):
-    """Nodes in the order in which they are met: from the lowest one left, breadth first, until `size` are."""
+    """Nodes clump by clump, each from the lowest node left, breadth first, until it has `size` nodes."""
     order = []
-    for seed in range(len(W)):
-        if seed in order:
+    for lowest in range(len(W)):
+        if lowest in order:
             continue
         first, head = len(order), len(order)
-        order.append(seed)
+        order.append(lowest)
         while head < len(order) < first + size:
             order += [j for j in np.flatnonzero(W[order[head]]).tolist() if j not in order]
             head += 1
