@@ -35,6 +35,7 @@ from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.intact import check_level, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.walks import MAX_STEPS, MultistepAdjacency
 
@@ -158,9 +159,12 @@ def propagate(
 def _graph_and_level(X: Any, level: Any, progress: Progress | None) -> tuple[Graph, Level | None]:
     """Return the graph of the points, and the level if there is one."""
     if isinstance(X, Hierarchy):
+        graph = intact_graph(X)
         if level is None:
-            return X.graph, None
-        return X.graph, X[integer("level", level, -len(X), len(X) - 1)]
+            return graph, None
+        chosen = X[integer("level", level, -len(X), len(X) - 1)]
+        check_level(chosen, len(graph))
+        return graph, chosen
     if level is not None:
         problem = f"got {shown(level)} without a hierarchy"
         raise InputError("level", problem, "pass the result of graphsoft.hierarchy as X, or no level")
@@ -201,7 +205,7 @@ def _on_clusters(level: Level, starts: sp.csr_array, walks: _Walks) -> _Solved:
     if walks.steps > 1:
         walk = MultistepAdjacency(clusters.adjacency, clusters.degrees, walks.steps - 1)
         mass = clusters.degrees[:, None]
-        visits = np.divide(walk @ visits, mass, out=visits.copy(), where=mass > 0)
+        visits = np.divide(walk.product(visits), mass, out=visits.copy(), where=mass > 0)
     return replace(found, visits=times(level.memberships, visits))
 
 
@@ -217,7 +221,7 @@ def _solve(graph: Graph, starts: sp.csr_array, walks: _Walks) -> _Solved:
     damped = (1.0 - walks.stop) * inverse_root
 
     def system(x: Array) -> Array:
-        return np.asarray(x - damped * (walk @ (inverse_root * x)))
+        return np.asarray(x - damped * walk.product(inverse_root * x))
 
     right = inverse_root * _balanced(graph, starts)
     tolerance = max(TOLERANCE, ROUNDING / walks.stop)

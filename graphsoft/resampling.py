@@ -21,6 +21,7 @@ from graphsoft.methods import Sample
 from graphsoft.parallel import map_blocks
 from graphsoft.result.comparison import common_points, overlaps
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.intact import check_levels, intact_graph
 from graphsoft.result.tables import aligned, levels_shown, number_or_dash, shortened
 
 __all__ = ["Stability", "stability"]
@@ -144,7 +145,9 @@ def stability(
     callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(DEFAULT_SEED)
     _refuse_feature_methods(h)
-    reverse = _reverse(h.graph)
+    graph = intact_graph(h)
+    check_levels(h.levels, len(graph))
+    reverse = _reverse(graph)
     asked = h.settings
     pairs = side_information(h.nodes, asked.must_link, asked.cannot_link, dict(asked.known) or None)
     shapes = [level.memberships.shape for level in h]
@@ -152,7 +155,7 @@ def stability(
     lost = [np.zeros(clusters, dtype=np.int64) for _, clusters in shapes]
     kept = [np.zeros(points) for points, _ in shapes]
     for done in range(rounds):
-        again = _found_again(h, _with_random_weights(h.graph, reverse, random), pairs, random)
+        again = _found_again(h, _with_random_weights(graph, reverse, random), pairs, random)
         for at, (level, other) in enumerate(zip(h, again, strict=True)):
             overlap = _overlaps(level.memberships, other)
             best = overlap.max(axis=1).toarray().ravel()

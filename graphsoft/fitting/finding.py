@@ -9,6 +9,7 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.engine.coarsening import grouped
 from graphsoft.fitting.preparing import prepare
+from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import Clustering, Method, Sample
 from graphsoft.methods.relation import by_likelihood
@@ -27,6 +28,9 @@ def find(
     if "graph" in method.reads(len(sample), sample.given_features is not None):
         work = work.without_strays(count)
     found = _without_work(work.sample, count, method) or method.cluster(work.sample, count, random, progress)
+    check_memberships(
+        found.memberships, "method", (len(work.sample), count)
+    )  # the caller's own method, perhaps
     return replace(found, memberships=work.restore(found.memberships))
 
 

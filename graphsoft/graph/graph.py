@@ -80,21 +80,25 @@ class Graph:
         return type(self), fields
 
     def __len__(self) -> int:
+        if not sp.issparse(self.adjacency):
+            raise InputError("graph", f"has the adjacency {shown(self.adjacency)}", "make it a csr_array")
         return int(self.adjacency.shape[0])
 
     def __repr__(self) -> str:
+        given = self.adjacency
         try:
-            check_rows(self.adjacency, "graph")
+            check_rows(given, "graph")
         except InputError as error:
             return f"Graph(damaged: {error.problem})"
-        loops = int(np.count_nonzero(self.adjacency.diagonal()))
-        return f"Graph(nodes={len(self)}, edges={(self.adjacency.nnz + loops) // 2})"
+        loops = int(np.count_nonzero(given.diagonal()))
+        return f"Graph(nodes={given.shape[0]}, edges={(given.nnz + loops) // 2})"
 
     @cached_property
     def degrees(self) -> Array:
         """The summed weights of every node, float64 of shape (n,)."""
-        check_rows(self.adjacency, "graph")
-        given, degrees = self.adjacency, np.empty(len(self))
+        given = self.adjacency
+        check_rows(given, "graph")
+        degrees = np.empty(given.shape[0])
 
         def piece(start: int, stop: int) -> None:
             row_sums(given.indptr, given.data, start, stop, degrees)
@@ -113,9 +117,10 @@ class Graph:
     @cached_property
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
-        check_rows(self.adjacency, "graph")
-        labels = np.empty(len(self), dtype=np.int32)
-        find_components(*rows_of(self.adjacency)[:2], labels)
+        given = self.adjacency
+        check_rows(given, "graph")
+        labels = np.empty(given.shape[0], dtype=np.int32)
+        find_components(*rows_of(given)[:2], labels)
         labels.flags.writeable = False
         return labels
 
@@ -162,8 +167,11 @@ def checked_graph(graph: Graph, argument: str = "X") -> Graph:
         for name in KEPT:  # the weights may have changed since these were computed
             graph.__dict__.pop(name, None)
         return graph
-    made = symmetric_graph(sparse_matrix(graph.adjacency, argument, rounded=True), None, [], argument)
-    notes = tuple(map(str, graph.notes))
+    adjacency, notes = graph.adjacency, graph.notes
+    if not sp.issparse(adjacency):
+        raise InputError(argument, f"has the adjacency {shown(adjacency)}", "make it a csr_array")
+    made = symmetric_graph(sparse_matrix(adjacency, argument, rounded=True), None, [], argument)
+    notes = tuple(map(str, notes)) if isinstance(notes, tuple | list) else ()
     new = tuple(note for note in made.notes if note not in notes)
     made = Graph(made.adjacency, graph.nodes, notes + new, graph.duplicates, bool(graph.from_distances))
     _refuse_unfit(made, argument)

@@ -90,6 +90,8 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
     array([[6., 8.],
            [1., 2.]])
     """
+    if matrix.shape[1] != len(dense):  # which the compiled loop would not notice
+        raise ValueError(f"{matrix.shape[1]} columns cannot be multiplied with {len(dense)} rows")
     dense = np.ascontiguousarray(dense)
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.result_type(matrix.data, dense))
 

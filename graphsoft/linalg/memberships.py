@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 
 __all__ = [
-    "SoftClusters",
     "entropies",
     "frozen",
     "frozen_rows",
@@ -19,22 +16,6 @@ __all__ = [
     "one_cluster_each",
     "rows_to_one",
 ]
-
-
-class SoftClusters:
-    """What follows from memberships alone, for results that have them."""
-
-    memberships: sp.csr_array
-
-    @cached_property
-    def labels(self) -> Array:
-        """The likeliest cluster of every point, int32 of shape (n,); of equal ones the lower number."""
-        return likeliest(self.memberships)
-
-    @cached_property
-    def entropy(self) -> Array:
-        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
-        return entropies(self.memberships)
 
 
 def likeliest(memberships: sp.csr_array) -> Array:

@@ -13,8 +13,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.input.memberships import SoftClusters
 from graphsoft.linalg.csr import submatrix
-from graphsoft.linalg.memberships import SoftClusters
 
 __all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -21,12 +21,14 @@ from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
+from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import frozen, frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.growth import grown, refined_levels
+from graphsoft.result.intact import check_features, check_levels, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.tree import Tree, build_tree
@@ -57,6 +59,10 @@ class Hierarchy(Sequence[Level]):
     settings: Settings
     features: Features | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle the fields only: the copy makes its tree itself."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     @overload
     def __getitem__(self, index: int) -> Level: ...
     @overload
@@ -82,6 +88,7 @@ class Hierarchy(Sequence[Level]):
     @cached_property
     def tree(self) -> Tree:
         """Every cluster of every level under its likeliest parent."""
+        check_levels(self.levels, len(self.graph))
         sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
         parents = [level.parents for level in self.levels if level.parents is not None]
         return build_tree(parents, [level.mass for level in self.levels], sizes)
@@ -114,7 +121,7 @@ class Hierarchy(Sequence[Level]):
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
             raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
-        points, shares = torn_between(self.levels[level].memberships, one, other, count)
+        points, shares = torn_between(self._memberships(level), one, other, count)
         return TornPoints((a, b), points, tuple(self.nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
@@ -143,13 +150,13 @@ class Hierarchy(Sequence[Level]):
         (10, 0.27, 'Myriel')
         """
         level = self._level(level)
-        memberships = self.levels[level].memberships
+        memberships = self._memberships(level)
         features: Sequence[Scores] = [()] * memberships.shape[1]
         if self.features is not None or X is not None:
             features = self.distinctive(level, names=names, X=X).scores
         elif names is not None:
             raise InputError("names", "a graph was given, which has no features", "leave them out, or pass X")
-        return described(self.graph, memberships, level, features)
+        return described(intact_graph(self), memberships, level, features)
 
     def distinctive(
         self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None
@@ -188,11 +195,12 @@ class Hierarchy(Sequence[Level]):
         if X is not None:
             values, columns = table_of(X, len(self.graph)), frame_columns(X)
         elif self.features is not None:
+            check_features(self.features, self.settings, len(self.graph))
             values, columns = self.features.values, self.features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
-        scores, meaning = distinctive(values, self.levels[level].memberships, count, known)
+        scores, meaning = distinctive(values, self._memberships(level), count, known)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
         return Distinctive(ids, scores, meaning)
 
@@ -224,10 +232,12 @@ class Hierarchy(Sequence[Level]):
         >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
         [('1-0', 'Mr. Hi', 0.86), ('1-1', 'Officer', 0.87)]
         """
-        mine = NamedClusters.of_levels([level.memberships for level in self], self.nodes)
+        mine = NamedClusters.of_levels([self._memberships(at) for at in range(len(self))], self.nodes)
         if isinstance(other, Hierarchy):
-            theirs = NamedClusters.of_levels([level.memberships for level in other], other.nodes)
+            levels = [other._memberships(at) for at in range(len(other))]
+            theirs = NamedClusters.of_levels(levels, other.nodes)
         elif isinstance(other, Clustering):
+            check_memberships(other.memberships, "other")
             theirs = NamedClusters.of_levels([other.memberships], other.nodes or range(len(other.labels)))
         else:
             theirs = as_named_clusters(other, self.nodes)
@@ -312,11 +322,14 @@ class Hierarchy(Sequence[Level]):
         [0, 0, 0, 1, 1, 1, 0, 1]
         """
         began = time.perf_counter()
+        graph = intact_graph(self)
+        check_levels(self.levels, len(graph))
+        check_features(self.features, self.settings, len(graph))
         reference = self._reference
         values = reference.rows(X, growing=True)
         if values.shape[0] == 0:
             return self
-        growth = grown(self.graph, self.features, reference, values, nodes, progress)
+        growth = grown(graph, self.features, reference, values, nodes, progress)
         ready = time.perf_counter()
         guesses = [self._memberships_of_new(growth.step, at) for at in range(len(self))]
         refined = refined_levels(growth, self.levels, guesses, self.settings, progress)
@@ -333,17 +346,28 @@ class Hierarchy(Sequence[Level]):
 
     def _memberships_of_new(self, step: sp.csr_array, level: int) -> sp.csr_array:
         """Go on from old points to the clusters of a level."""
-        memberships, fallback = [each.memberships for each in self], None
+        memberships, fallback = self._memberships(level), None
         if (np.diff(step.indptr) == 0).any():
+            check_levels(self.levels, len(self.graph))
+            levels = [each.memberships for each in self]
             parents = [each.parents for each in self if each.parents is not None]
-            fallback = fallback_memberships(self.graph, memberships, parents)[level]
-        return new_memberships(step, memberships[level], fallback)
+            fallback = fallback_memberships(intact_graph(self), levels, parents)[level]
+        return new_memberships(step, memberships, fallback)
+
+    def _memberships(self, level: int) -> sp.csr_array:
+        """Return the memberships of a level, after a check: they may have been changed by hand."""
+        memberships = self.levels[level].memberships
+        check_memberships(memberships, "h", (len(self.graph), len(self.levels[level].mass)))
+        return memberships
 
     @cached_property
     def _reference(self) -> Reference:
         """The old points, as new ones are mapped onto them."""
-        settings, finest = self.settings, self.levels[0].memberships
-        return reference_of(self.graph, self.features, settings.n_neighbors, settings.weights, finest)
+        settings, graph = self.settings, intact_graph(self)
+        check_features(self.features, settings, len(graph))
+        return reference_of(
+            graph, self.features, settings.n_neighbors, settings.weights, self._memberships(0)
+        )
 
     def _level(self, level: Any) -> int:
         return integer("level", level, -len(self), len(self) - 1) % len(self)

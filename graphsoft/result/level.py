@@ -12,8 +12,10 @@ from graphsoft.aliases import Array
 from graphsoft.fitting.climbing import FittedLevel
 from graphsoft.fitting.report import LevelReport
 from graphsoft.graph.graph import Graph
-from graphsoft.linalg.memberships import SoftClusters, frozen, frozen_rows, rows_to_one
+from graphsoft.input.memberships import SoftClusters, check_memberships
+from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
 from graphsoft.result.description import margins
+from graphsoft.result.intact import check_level
 from graphsoft.result.walks import EquivalentAdjacency
 
 __all__ = ["Level"]
@@ -67,9 +69,11 @@ class Level(SoftClusters):
     @cached_property
     def margin(self) -> Array:
         """How far the likeliest cluster of every point is ahead of the next, float64 of shape (n,)."""
+        check_memberships(self.memberships, "memberships")
         return margins(self.memberships)
 
     @cached_property
     def equivalent_adjacency(self) -> EquivalentAdjacency:
         """How often a walk by way of this level's clusters goes from point to point, as an operator."""
+        check_level(self)
         return EquivalentAdjacency(self.memberships, self.degrees)

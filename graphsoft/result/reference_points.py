@@ -14,6 +14,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback
 from graphsoft.input.large_numbers import Origin
 from graphsoft.input.mapped import take_rows
+from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.exact import candidate_scores
 from graphsoft.neighbors.external import found_among
 from graphsoft.neighbors.nearest import SearchGraph, finish, nearest_among
@@ -117,6 +118,8 @@ class ReferencePoints:
         else:
             rows = features.values if sites is None else take_rows(features.values, representatives)
             indices_and_distances = found_among(finder, rows, fitted, length, own=True)
+        if sites is None:  # the graph's own buffers can be changed later, and searches trust them
+            indptr, indices = indptr.copy(), indices.copy()
         paths = SearchGraph(indptr, indices, _entries(memberships[representatives]))
         lists = ScaledLists.of(*indices_and_distances)
         return cls(
@@ -136,6 +139,8 @@ class ReferencePoints:
     def neighbors_of(self, values: Any, progress: Progress | None = None) -> NewPoints:
         """Find the neighbors of new points."""
         callback("progress", progress)
+        if self.points.sparse:  # perhaps the caller's own matrix, which can have changed
+            check_rows(self.points.values, "h")
         others = self.points.alongside(values)
         copy_of = self.known.find(others)
         asking = np.flatnonzero(copy_of < 0)

@@ -27,6 +27,8 @@ from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
+from graphsoft.input.memberships import check_memberships
+from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.csr import inverse_or_zero, times
 
 __all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
@@ -144,15 +146,21 @@ class EquivalentAdjacency(WalkAdjacency):
     """
 
     def __init__(self, memberships: sp.csr_array, degrees: Array, cluster_walk: Array | None = None) -> None:
+        check_memberships(memberships, "memberships", (len(degrees), memberships.shape[1]))
         super().__init__(degrees)
         self._bipartite = (sp.diags_array(degrees) @ memberships).tocsr()
         self._members = self._bipartite.T.tocsr()
         self._memberships, self._cluster_walk = memberships, cluster_walk
         self._inverse_mass = inverse_or_zero(np.asarray(self._members.sum(axis=1)).ravel())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EquivalentAdjacency, (self._memberships, self.degrees, self._cluster_walk)
+
     @cached_property
     def clusters(self) -> Graph:
         """The graph of the clusters that walks go through, ``B~^T D^-1 B~``."""
+        shape = len(self.degrees), self._bipartite.shape[1]
+        check_memberships(self._memberships, "memberships", shape)  # those of a level, which can be changed
         return cluster_graph(self._memberships, self.degrees)
 
     def steps(self, count: int) -> EquivalentAdjacency:
@@ -207,6 +215,9 @@ class MultistepAdjacency(WalkAdjacency):
         self._root = np.sqrt(degrees)
         self._weights = chebyshev_weights(steps)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MultistepAdjacency, (self.adjacency, self.degrees, self.steps)
+
     def sparse_rows(self, nodes: Iterable[int], min_share: float = 1e-4) -> sp.csr_array:
         """Compute rows approximately, by a diffusion that drops small entries after each step.
 
@@ -237,6 +248,7 @@ class MultistepAdjacency(WalkAdjacency):
         rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
         min_share = number("min_share", min_share, minimum=0, below=1)
         floor = min_share * self.degrees[rows]
+        check_rows(self.adjacency, "adjacency")
         walks = _without_small(self.adjacency[rows].tocsr(), floor)
         inverse = sp.diags_array(self._inverse)
         for _ in range(self.steps - 1):
@@ -244,11 +256,15 @@ class MultistepAdjacency(WalkAdjacency):
         walks.sort_indices()
         return walks
 
-    def _matmat(self, x: Array) -> Array:
-        x = _as_numbers(x)
+    def product(self, x: Array) -> Array:
+        """Multiply without checking again that `adjacency` is intact, as ``@`` does."""
         if self.steps <= len(self._weights):
             return self._by_steps(x)
         return self._by_series(x)
+
+    def _matmat(self, x: Array) -> Array:
+        check_rows(self.adjacency, "adjacency")
+        return self.product(_as_numbers(x))
 
     def _by_steps(self, x: Array) -> Array:
         walked = times(self.adjacency, x)

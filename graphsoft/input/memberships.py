@@ -1,0 +1,74 @@
+"""Memberships in results: users can change them, so they are checked before they are used."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.errors import InputError
+from graphsoft.input.labels import ROUNDING
+from graphsoft.input.sparse_input import check_rows
+from graphsoft.linalg.memberships import entropies, likeliest
+
+__all__ = ["SoftClusters", "check_memberships"]
+
+
+class SoftClusters:
+    """What follows from memberships alone, for frozen data classes that have them."""
+
+    memberships: sp.csr_array
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle the fields only: the copy computes its labels itself."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    @cached_property
+    def labels(self) -> Array:
+        """The likeliest cluster of every point, int32 of shape (n,); of equal ones the lower number."""
+        check_memberships(self.memberships, "memberships")
+        return likeliest(self.memberships)
+
+    @cached_property
+    def entropy(self) -> Array:
+        """How torn every point is between clusters, in nats, float64 of shape (n,)."""
+        check_memberships(self.memberships, "memberships")
+        return entropies(self.memberships)
+
+
+def check_memberships(memberships: Any, argument: str, shape: tuple[int, int] | None = None) -> None:
+    """Refuse a matrix that is no longer, or never was, one of memberships that compiled loops may follow.
+
+    Results of graphsoft hold such matrices, and a user can change them, or make a result by hand.
+
+    Parameters
+    ----------
+    memberships : csr_array of shape (n, m)
+    argument : str
+        The name to use in errors.
+    shape : pair of int, optional
+        The shape that it must have.
+
+    Examples
+    --------
+    >>> check_memberships(sp.csr_array([[0.5, 0.7]]), "h")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: h: has memberships whose row 0 sums to 1.2. Remedy: leave results as they \
+were, or find them again.
+    """
+    check_rows(memberships, argument)
+    remedy = "leave results as they were, or find them again"
+    if shape is not None and memberships.shape != shape:
+        problem = f"has memberships of shape {memberships.shape} where {shape} is needed"
+        raise InputError(argument, problem, remedy)
+    sums = np.asarray(memberships.sum(axis=1)).ravel()
+    off = np.flatnonzero(~(np.abs(sums - 1.0) <= ROUNDING))  # NaN too
+    if len(off):
+        problem = f"has memberships whose row {off[0]} sums to {sums[off[0]]:g}"
+        raise InputError(argument, problem, remedy)
+    if memberships.data.min() < 0:
+        raise InputError(argument, f"has a membership of {memberships.data.min():g}", remedy)
