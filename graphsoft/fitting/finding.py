@@ -28,9 +28,8 @@ def find(
     if "graph" in method.reads(len(sample), sample.given_features is not None):
         work = work.without_strays(count)
     found = _without_work(work.sample, count, method) or method.cluster(work.sample, count, random, progress)
-    check_memberships(
-        found.memberships, "method", (len(work.sample), count)
-    )  # the caller's own method, perhaps
+    # it may be a method of the caller's own, and compiled loops follow these indices
+    check_memberships(found.memberships, "method", (len(work.sample), count))
     return replace(found, memberships=work.restore(found.memberships))
 
 
