@@ -20,16 +20,16 @@ def inverse_or_zero(values: Array) -> Array:
 
 
 def joined(parts: list[Rows], columns: int) -> sp.csr_array:
-    """Put pieces of CSR rows, each with pointers from 0, one below the other; the list is used up."""
+    """Stack pieces of CSR rows, each with pointers from 0; the list is empty afterwards."""
     counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
-    # with wide pointers SciPy would make the indices as wide
+    # with 64-bit pointers SciPy would widen the indices too
     fits = counts.sum() <= np.iinfo(np.int32).max
     ptr = np.zeros(len(counts) + 1, dtype=np.int32 if fits else np.int64)
     np.cumsum(counts, out=ptr[1:])
     indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1])
     at = 0
     parts.reverse()
-    while parts:  # so that the pieces go as the whole comes
+    while parts:  # frees each piece once it is copied
         _, some, values = parts.pop()
         indices[at : at + len(some)], data[at : at + len(some)] = some, values
         at += len(some)
@@ -37,7 +37,9 @@ def joined(parts: list[Rows], columns: int) -> sp.csr_array:
 
 
 def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
-    """Keep only these rows and columns, which rise: one copy, if they lose no entries, where SciPy makes two.
+    """Keep only these rows and columns, given in rising order.
+
+    Makes one copy if no entries are lost, where SciPy makes two.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
 
 
 def times(matrix: sp.csr_array, dense: Array) -> Array:
-    """Multiply a sparse matrix with a dense one, on threads, with the same bits on any number of them.
+    """Multiply a sparse matrix by a dense one, with the same bits on any number of threads.
 
     Examples
     --------
@@ -104,7 +106,7 @@ def times(matrix: sp.csr_array, dense: Array) -> Array:
 
 
 def gram(dense: Array) -> Array:
-    """Compute ``S^T S``, in pieces that do not depend on the number of threads, as those of BLAS would.
+    """Compute ``S^T S``, with the same bits on any number of threads; BLAS does not promise that.
 
     Examples
     --------
