@@ -21,7 +21,8 @@ from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
 from graphsoft.kernels.products import Fit
 from graphsoft.linalg.csr import gram, times
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.parallel import map_blocks
 
@@ -100,12 +101,12 @@ class BaumEagon:
                 progress("fitting memberships", sweep, self.max_sweeps)
             # with the whole constant, a step can fail by rounding only
             if fall <= self.tolerance * (1.0 - state.error) if better else part == 1.0:
-                status = ended(sweep, True)
+                status = stop_status(sweep, True)
                 break
             if adaptive:
                 part = part * SHRINK if better else min(1.0, part * GROW)
         else:
-            status = ended(sweep, False, f"still falling by {fall:.1g} a sweep")
+            status = stop_status(sweep, False, f"still falling by {fall:.1g} a sweep")
         return Clustering(final_memberships(state.shares), tuple(trace), status, sweep)
 
 

@@ -29,7 +29,8 @@ from graphsoft.kernels.completely_positive import (
     symmetric_sums,
 )
 from graphsoft.linalg.csr import without_diagonal
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.normalization import PlusRankTwo, additive, doubly_stochastic, rescaled
 from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
@@ -243,7 +244,7 @@ def factorized(
         part = fall / max(0.5 * target.squared - trace[-1], fall, np.finfo(float).tiny)
         if part <= tolerance:
             break
-    status = ended(done, part <= tolerance, f"still explaining {part:.1g} more in each")
+    status = stop_status(done, part <= tolerance, f"still explaining {part:.1g} more in each")
     return Clustering(final_memberships(factor), tuple(trace), status + note, done)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.memberships import SoftClusters
 from graphsoft.linalg.csr import submatrix
 
-__all__ = ["Clustering", "Method", "Sample", "ended", "swept", "takes_pairs"]
+__all__ = ["Clustering", "Method", "Sample", "takes_pairs"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,51 +150,6 @@ class Method(Protocol):
 
         A graph has at least one edge. Isolated nodes have been left out if enough others remain.
         """
-
-
-def ended(sweeps: int, converged: bool, still: str = "", called: str = "sweeps") -> str:
-    """Say how an iteration ended, and what to do if it could have gone on.
-
-    Examples
-    --------
-    >>> ended(9, True), ended(300, False, "still falling")
-    ('converged after 9 sweeps', 'stopped at 300 sweeps, still falling: raise max_sweeps')
-    """
-    if converged:
-        return f"converged after {sweeps} {called}"
-    return f"stopped at {sweeps} {called}{', ' if still else ''}{still}: raise max_{called}"
-
-
-def swept(
-    sweep: Callable[[], float],
-    first: float,
-    max_sweeps: int,
-    min_fall: float,
-    doing: str,
-    progress: Progress | None,
-) -> tuple[tuple[float, ...], str]:
-    """Repeat a sweep that returns the objective, until one lowers it by less than `min_fall`.
-
-    Returns
-    -------
-    tuple of float, str
-        The objective, from `first` on, and how it ended.
-
-    Examples
-    --------
-    >>> left = iter([4.0, 2.0, 2.0])
-    >>> swept(lambda: next(left), 8.0, 10, 0.5, "halving", None)
-    ((8.0, 4.0, 2.0, 2.0), 'converged after 3 sweeps')
-    """
-    trace, fall = [first], 0.0
-    for done in range(1, max_sweeps + 1):
-        trace.append(sweep())
-        fall = trace[-2] - trace[-1]
-        if progress is not None:
-            progress(doing, done, max_sweeps)
-        if fall < min_fall:
-            break
-    return tuple(trace), ended(len(trace) - 1, fall < min_fall, f"still falling by {fall:.1g} a sweep")
 
 
 def takes_pairs(method: Method) -> bool:

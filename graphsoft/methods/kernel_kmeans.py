@@ -14,7 +14,8 @@ from graphsoft.kernels import rows_of
 from graphsoft.kernels.kernel_kmeans import Clusters, cluster_sums, regroup
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["KernelKMeans"]
@@ -78,7 +79,7 @@ class KernelKMeans:
                     break
         status = f"converged after {len(trace) - 1} sweeps on {len(scales)} scales"
         if moved:
-            status = ended(self.max_sweeps, False, f"{moved} points moved in the last")
+            status = stop_status(self.max_sweeps, False, f"{moved} points moved in the last")
         return Clustering(one_cluster_each(labels, count), tuple(trace), status, len(trace) - 1)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import dense_rows, few_distinct, fit_quietly, sklearn_seed
 from graphsoft.methods.parts.shares import MIN_PART, final_memberships
@@ -74,7 +75,7 @@ class GaussianMixture(FeaturesFromStarts):
         shares = final_memberships(model.predict_proba(rows), MIN_PART / count)
         bounds = getattr(model, "lower_bounds_", (model.lower_bound_,))  # older releases keep the last only
         sweeps = int(model.n_iter_)
-        status = ended(sweeps, bool(model.converged_))
+        status = stop_status(sweeps, bool(model.converged_))
         return Clustering(shares, tuple(-float(bound) for bound in bounds), status, sweeps)
 
 

@@ -12,7 +12,8 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.linalg.csr import gram, times
-from graphsoft.methods.interface import Clustering, Sample, swept
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import repeat_until_flat
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import few_distinct, fit_quietly, non_negative
 from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
@@ -156,7 +157,7 @@ class GNMF:
             state.update_basis()
             return state.loss()
 
-        trace, status = swept(
+        trace, status = repeat_until_flat(
             sweep, state.loss(), self.max_sweeps, MIN_GAIN, "smooth factorization", progress
         )
         return Clustering(_memberships(state.V), trace, status, len(trace) - 1)

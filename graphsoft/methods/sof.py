@@ -28,7 +28,8 @@ from graphsoft.kernels.products import Fit
 from graphsoft.kernels.sof import Stage, penalized_rows
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
 from graphsoft.linalg.lbfgs import descend
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load
 
@@ -137,7 +138,7 @@ class SoF:
                 best = proper
             trace.append(min(error, trace[-1]))
         still = f"still falling by {found.fall * unit / problem.squares:.1e} a step"
-        status = ended(steps, found.converged, still, "steps")
+        status = stop_status(steps, found.converged, still, "steps")
         return Clustering(final_memberships(best), tuple(trace), status, steps)
 
 

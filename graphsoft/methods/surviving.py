@@ -21,7 +21,9 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
-from graphsoft.methods.interface import Clustering, Sample, ended
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import stop_status
+from graphsoft.methods.parts.shares import blurred
 from graphsoft.methods.relation import Relation
 
 __all__ = ["cluster_surviving"]
@@ -104,11 +106,11 @@ def cluster_surviving(
     at_start = min(max_clusters, len(work))
     start = Relation().cluster(Sample(work), at_start, np.random.default_rng(0), progress).memberships
     whole = Graph(work.adjacency / work.degrees.sum(), range(len(work)))
-    state = _State(whole, (1.0 - ENTRY_SHARE) * start.toarray() + ENTRY_SHARE / at_start, penalty)
+    state = _State(whole, blurred(start.toarray(), ENTRY_SHARE), penalty)
     trace, sweeps, converged = _survived(state, max_sweeps, tolerance, progress)
     memberships = frozen_rows(membership_rows(state.shares, min(MIN_SHARE, 0.5 / at_start))[node])
     survived = f"{memberships.shape[1]} of {at_start} clusters survived"
-    status = f"{survived}; {ended(len(trace) - 1, converged, 'still falling')}"
+    status = f"{survived}; {stop_status(len(trace) - 1, converged, 'still falling')}"
     return Clustering(memberships, tuple(trace), status, sweeps, graph.nodes)
 
 

@@ -12,7 +12,8 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.symnmf import descend, row_squares
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
-from graphsoft.methods.interface import Clustering, Sample, swept
+from graphsoft.methods.interface import Clustering, Sample
+from graphsoft.methods.parts.convergence import repeat_until_flat
 from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -71,7 +72,9 @@ class SymNMF:
             return _loss(graph, scale, factor, square)
 
         first = _loss(graph, scale, factor, square)
-        trace, status = swept(sweep, first, self.max_sweeps, MIN_GAIN, "symmetric factorization", progress)
+        trace, status = repeat_until_flat(
+            sweep, first, self.max_sweeps, MIN_GAIN, "symmetric factorization", progress
+        )
         return Clustering(final_memberships(factor, MIN_PART / count), trace, status, len(trace) - 1)
 
 

@@ -41,7 +41,8 @@ from graphsoft.kernels import rows_of
 from graphsoft.kernels.losses import Pulls, stored_pairs, zero_pairs
 from graphsoft.linalg.csr import gram, times
 from graphsoft.linalg.memberships import one_cluster_each
-from graphsoft.methods.interface import Clustering, ended
+from graphsoft.methods.interface import Clustering
+from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import blurred, final_memberships
 from graphsoft.parallel import LOAD, map_blocks, map_pieces, pieces_by_load, pieces_with_columns
 
@@ -232,11 +233,11 @@ def _minimized(
             trace.append(at.value)
         # "not >" instead of "<=": true also if the gain is NaN, because the objective overflows float64
         if not gain > max(MIN_GAIN * (trace[0] - at.value), ROUNDING * abs(at.value)):
-            status = ended(len(trace) - 1, True)
+            status = stop_status(len(trace) - 1, True)
         if progress is not None:
             progress("factorizing", len(trace) - 1, max_sweeps)
     if not status:
-        status = ended(max_sweeps, False, _still(trace) if max_sweeps else "")
+        status = stop_status(max_sweeps, False, _still(trace) if max_sweeps else "")
     return factor, tuple(trace), status
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphsoft.input.checks import integer
-from graphsoft.methods.interface import ended
+from graphsoft.methods.parts.convergence import stop_status
 
 __all__ = ["FeaturesFromStarts"]
 
@@ -26,4 +26,4 @@ class FeaturesFromStarts:
         return frozenset({"features"})
 
     def _status(self, sweeps: int, converged: bool) -> str:
-        return f"best of {self.starts} starts {ended(sweeps, converged)}"
+        return f"best of {self.starts} starts {stop_status(sweeps, converged)}"

@@ -46,15 +46,15 @@ def start_shares(graph: Graph, count: int, start: str, random: np.random.Generat
     return blurred(one_cluster_each(grouped(graph, count), count).toarray())
 
 
-def blurred(memberships: Array) -> Array:
-    """Spread a tenth of each membership over all clusters, because a share of zero could stay zero.
+def blurred(memberships: Array, part: float = SPREAD) -> Array:
+    """Spread a part of each membership over all clusters, because a share of zero could stay zero.
 
     Examples
     --------
     >>> blurred(np.array([[1.0, 0.0]])).round(2).tolist()
     [[0.95, 0.05]]
     """
-    return np.asarray((1.0 - SPREAD) * memberships + SPREAD / memberships.shape[1])
+    return np.asarray((1.0 - part) * memberships + part / memberships.shape[1])
 
 
 def final_memberships(factor: Array, min_share: float = MIN_SHARE) -> sp.csr_array:
