@@ -71,7 +71,7 @@ def test_narrow_sweeps_leave_out_nodes_of_one_cluster(neighbor_graphs):
     sure = graphsoft.cluster(graph, 50).memberships
     with pytest.MonkeyPatch.context() as patch:
         edges = Edges(patch)
-        sweeps.swept(graph, sure, 5, 1e-4, lambda: None)
+        sweeps.narrow_sweeps(graph, sure, 5, 1e-4, lambda: None)
     torn = np.diff(sure.indptr) > 1
     assert 0 < edges.seen["narrow"] == 5 * np.diff(graph.adjacency.indptr)[torn].sum()
     assert edges.seen["narrow"] < 2 * graph.adjacency.nnz

@@ -196,7 +196,7 @@ def measure_engine(W):
     near = in_clumps(graph)
     memberships, rows = found[near.nodes], []
 
-    narrow = partial(sweeps.swept, near.graph, memberships, 1, relation.MIN_SHARE, lambda: None)
+    narrow = partial(sweeps.narrow_sweeps, near.graph, memberships, 1, relation.MIN_SHARE, lambda: None)
     rows.append(measured("narrow sweep", needs_of_sweep(near.graph, memberships), narrow))
     model, everyone = sweeps.model_of(near.graph, memberships), np.arange(len(graph))
     wide = partial(sweeps.gain_matrix, model, everyone)

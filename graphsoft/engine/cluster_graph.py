@@ -1,4 +1,4 @@
-"""The graph of the clusters of a level: how often a walk goes from cluster to cluster."""
+"""The graph of a level's clusters: its weights say how often a walk goes from cluster to cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
-from graphsoft.kernels import Rows, rows_of
+from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.products import links
 from graphsoft.linalg.csr import joined
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
@@ -15,7 +15,7 @@ __all__ = ["cluster_graph", "edge_graph"]
 
 
 def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
-    """Make the graph of clusters ``B^T D^-1 B``: walks from cluster to cluster by way of one node.
+    """Make the cluster graph ``B^T D^-1 B``, of walks from a cluster to a node and on to a cluster.
 
     Examples
     --------
@@ -25,22 +25,22 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     array([[1.5, 0.5],
            [0.5, 0.5]])
     """
-    turned, count = memberships.tocsc(), memberships.shape[1]
-    columns, rows = rows_of(turned), rows_of(memberships)
+    columns, count = memberships.tocsc(), memberships.shape[1]
+    by_cluster, by_node, degrees = rows_of(columns), rows_of(memberships), read_only(degrees)
 
     def piece(start: int, stop: int) -> Rows:
-        found: Rows = links(columns, rows, degrees, start, stop)
+        found: Rows = links(by_cluster, by_node, degrees, start, stop)
         return found
 
-    a_row = max(1, memberships.nnz // max(1, memberships.shape[0]))
-    upper = joined(list(map_pieces(piece, pieces_by_load(turned.indptr, max(1, LOAD // a_row)))), count)
-    return _cleaned((upper + sp.triu(upper, 1).T).tocsr())
+    per_node = max(1, memberships.nnz // max(1, memberships.shape[0]))
+    upper = joined(list(map_pieces(piece, pieces_by_load(columns.indptr, max(1, LOAD // per_node)))), count)
+    return _symmetric_graph((upper + sp.triu(upper, 1).T).tocsr())
 
 
 def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
-    """Make the graph of clusters ``S^T W S``: walks from cluster to node, along an edge, and to a cluster.
+    """Make the cluster graph ``S^T W S``, of walks from a cluster to a node, along an edge, and to a cluster.
 
-    Where memberships are hard, a walk by way of one node never leaves its cluster.
+    With hard memberships only these walks leave a cluster, not those of `cluster_graph`.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def edge_graph(memberships: sp.csr_array, graph: Graph) -> Graph:
            [1., 0.]])
     """
     product = (memberships.T @ (graph.adjacency @ memberships)).tocsr()
-    return _cleaned(((product + product.T) * 0.5).tocsr())  # the two halves differ by rounding
+    return _symmetric_graph(((product + product.T) * 0.5).tocsr())  # the two halves differ by rounding
 
 
-def _cleaned(symmetric: sp.csr_array) -> Graph:
-    symmetric.sort_indices()
-    symmetric.eliminate_zeros()
-    return Graph(symmetric, range(symmetric.shape[0]))
+def _symmetric_graph(matrix: sp.csr_array) -> Graph:
+    matrix.sort_indices()
+    matrix.eliminate_zeros()
+    return Graph(matrix, range(matrix.shape[0]))

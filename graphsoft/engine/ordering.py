@@ -1,8 +1,8 @@
 """Graphs as the engine works on them: neighbors near each other in memory, weights in float32.
 
-Of a million nodes in random order a sweep takes five times as long as of nodes whose neighbors' numbers are
-near theirs. An order of clumps, each grown from a node by breadth-first search, is as good for that as one by
-the clusters that are found in the end, and it is there before the work begins.
+With a million nodes in random order a sweep takes five times as long as with neighbors close to each other.
+The order used here lists clumps of nodes, each grown by breadth-first search. It is as good as an order by
+the final clusters, and can be made before the work begins.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["Reordered", "in_clumps", "weight_type"]
 
-# Nodes of a clump: a table with a number for each of them stays in the second-level cache.
+# Nodes in a clump: a table with one number for each of them fits into the second-level cache.
 CLUMP = 1 << 16
-# Nodes that a call of the compiled loop numbers, some tens of milliseconds.
+# Nodes that one call of the compiled loop lists, in some tens of milliseconds, so that Ctrl-C works.
 AT_ONCE = 1 << 17
 
 
@@ -34,10 +34,11 @@ class Reordered:
     Attributes
     ----------
     graph : Graph
+        Its weights are float32 if that type can hold them.
     degrees : ndarray of shape (n,)
-        Those of the weights as they were given.
+        Sums of the weights as they were given, in the new order.
     nodes : ndarray of shape (n,)
-        The node that stands at each place.
+        The node at each place of the new order.
     places : ndarray of shape (n,)
         The place of each node.
     """
@@ -49,9 +50,9 @@ class Reordered:
 
 
 def in_clumps(graph: Graph) -> Reordered:
-    """Put neighbors near each other.
+    """Reorder nodes so that neighbors are near each other.
 
-    The weights become float32 where that holds them; their sums stay float64.
+    The weights become float32 if that type can hold them; their sums stay float64.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def in_clumps(graph: Graph) -> Reordered:
 
 
 def _clumps(adjacency: sp.csr_array) -> Array:
-    """List the nodes, clump by clump; each begins at the lowest node that is in none yet."""
+    """List the nodes clump by clump; each clump begins at the lowest node that is in none yet."""
     ptr, columns, _ = rows_of(adjacency)
     order = np.empty(adjacency.shape[0], dtype=adjacency.indices.dtype)
     taken, listed = np.zeros(len(order), dtype=np.bool_), Listed(0, 0)
@@ -89,10 +90,10 @@ def _clumps(adjacency: sp.csr_array) -> Array:
 
 
 def weight_type(weights: Array) -> type:
-    """Choose float32 for weights where it holds all of them well, float64 where they are too far apart.
+    """Choose float32 if that type can hold all weights well, float64 if they are too far apart.
 
-    Weights that differ by a power of two are treated alike: at the door the largest is within 2**±64, and
-    float32 holds what is 2**60 times smaller.
+    In a graph that was read the largest weight is within 2**±64, so it does not matter by what power of two
+    weights are scaled: float32 can hold what is 2**60 times smaller.
 
     Examples
     --------
@@ -101,5 +102,5 @@ def weight_type(weights: Array) -> type:
     """
     if not len(weights):
         return np.float32
-    least, most = (int(np.frexp(size)[1]) for size in (weights.min(), weights.max()))
-    return np.float32 if most - least < 60 and least > -125 and most < 100 else np.float64
+    low, high = (int(np.frexp(size)[1]) for size in (weights.min(), weights.max()))
+    return np.float32 if high - low < 60 and low > -125 and high < 100 else np.float64

@@ -1,4 +1,4 @@
-"""Steps that improve memberships on the graph of the points: of a level, within a level, of some rows."""
+"""Steps that improve memberships on the graph of points: for an upper level, within groups, of some rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import grouped, strays
 from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
     border_gains,
@@ -18,20 +17,19 @@ from graphsoft.engine.sweeps import (
     groups_restored,
     in_several_clusters,
     merged_clusters,
+    narrow_sweeps,
     parent_gains,
     reweighted,
     reweighted_by_groups,
-    swept,
-    widened,
+    wide_sweep,
     with_shares,
 )
-from graphsoft.graph.graph import Graph, subgraph
-from graphsoft.linalg.memberships import likeliest, one_cluster_each
+from graphsoft.graph.graph import Graph
+from graphsoft.linalg.memberships import likeliest
 
 __all__ = [
     "MIN_SHARE",
     "Log",
-    "grouped_beside_strays",
     "polish_level",
     "refine_in_groups",
     "refit_rows",
@@ -39,14 +37,26 @@ __all__ = [
 
 # A share below this is dropped.
 MIN_SHARE = 1e-3
-# While polishing, siblings have the same gain and would fill the rows: this keeps what tells. Over the
-# benchmark sets, less is worth no more.
+# While polishing, clusters of one group have the same gain, and many small shares would fill the rows. Over
+# the benchmark sets, lower values gave no better clusters.
 MIN_SHARE_POLISHED = 3e-3
 
 
 @dataclass
 class Log:
-    """What happened so far; the one mutable thing in a factorization."""
+    """The sweeps of a factorization so far, which is its one mutable part.
+
+    Attributes
+    ----------
+    stage : str
+        What progress is reported as.
+    planned : int
+        How many sweeps there will be.
+    progress : callable or None
+    trace : list of float
+        Log-likelihoods before those sweeps for which it was known.
+    sweeps : int
+    """
 
     stage: str
     planned: int
@@ -55,7 +65,7 @@ class Log:
     sweeps: int = 0
 
     def count(self, log_likelihood: float | None = None) -> None:
-        """Take note of a sweep, and of the likelihood before it where it is known."""
+        """Count a sweep, and record the log-likelihood before it if that is known."""
         if log_likelihood is not None:
             self.trace.append(log_likelihood)
         self.sweeps += 1
@@ -74,9 +84,10 @@ def polish_level(
     """Refine the finest memberships so that an upper level explains the graph of the points better.
 
     These are steps of expectation maximization for the upper level's memberships, ``memberships @ groups``,
-    with `groups` held: a finest cluster's gain is that of its group. So the chain rule holds by construction,
-    and the upper level's likelihood rises, but for what widening the support costs, and what edges cost whose
-    ends share no cluster. A node that would gain by no other group stays as it is.
+    while `groups` stay as they are. A finest cluster's gain is that of its group, so the upper memberships
+    follow from the finest by the chain rule. The upper level's likelihood rises, but for small losses when
+    the support is widened and at edges whose ends share no cluster. A node that would gain by no other group
+    stays as it is.
 
     Parameters
     ----------
@@ -84,9 +95,9 @@ def polish_level(
         The points.
     memberships : csr_array of shape (n, m_0)
     groups : csr_array of shape (m_0, m)
-        The group of each finest cluster: one entry of 1 a row.
+        The group of each finest cluster: one entry of 1 in each row.
     rounds, sweeps : int
-        Times the support is widened to the clusters of the neighbors, and sweeps after each.
+        How often the support is widened to clusters of the neighbors, and the sweeps after each time.
     progress : callable, optional
 
     Returns
@@ -101,17 +112,17 @@ def polish_level(
         upper = merged_clusters(memberships, groups)
         border, above, log_likelihood = border_gains(graph, upper, MIN_SHARE_POLISHED)
         log.count(log_likelihood)
-        wider = np.diff(above.indptr) > np.diff(upper.indptr)[border]
-        found = reweighted_by_groups(
-            graph, memberships, border[wider], above[wider], group, MIN_SHARE_POLISHED
-        )
-        others = _lifted(memberships, border[~wider], above[~wider], groups)
-        memberships = _replaced(memberships, (border[wider], found), (border[~wider], others))
+        enters = np.diff(above.indptr) > np.diff(upper.indptr)[border]
+        wider, same = border[enters], border[~enters]
+        found = reweighted_by_groups(graph, memberships, wider, above[enters], group, MIN_SHARE_POLISHED)
+        others = _reweighted_by_upper(memberships, same, above[~enters], groups)
+        memberships = _with_rows(memberships, (wider, found), (same, others))
         upper = merged_clusters(memberships, groups)
-        shares = swept(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
-        moved = in_several_clusters(upper)
-        found = _lifted(memberships, moved, with_shares(upper, shares / upper.data)[moved], groups)
-        memberships = _replaced(memberships, (moved, found))
+        stepped = narrow_sweeps(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
+        nodes = in_several_clusters(upper)
+        factors = with_shares(upper, stepped.data / upper.data)[nodes]
+        found = _reweighted_by_upper(memberships, nodes, factors, groups)
+        memberships = _with_rows(memberships, (nodes, found))
     return memberships, tuple(log.trace)
 
 
@@ -122,10 +133,11 @@ def refine_in_groups(
     sweeps: int = 3,
     progress: Progress | None = None,
 ) -> tuple[sp.csr_array, float]:
-    """Refine the finest memberships for their own likelihood, while every node's share of each group is held.
+    """Refine the finest memberships for their own likelihood, while every node keeps its share of each group.
 
-    To polish the levels above costs the finest one: the clusters that a node holds move as one group, and
-    its neighbors may be left in other clusters of that group. A wide sweep and narrow ones make good for it.
+    Polishing the levels above costs the finest one some likelihood: the clusters of a group move together,
+    and a node's neighbors may be left in other clusters of the group. A wide sweep and narrow ones make up
+    for it.
 
     Parameters
     ----------
@@ -133,7 +145,7 @@ def refine_in_groups(
         The points.
     memberships : csr_array of shape (n, m_0)
     groups : csr_array of shape (m_0, m)
-        The group of each finest cluster: one entry of 1 a row.
+        The group of each finest cluster: one entry of 1 in each row.
     sweeps : int
         Narrow sweeps after the wide one.
     progress : callable, optional
@@ -142,32 +154,32 @@ def refine_in_groups(
     -------
     csr_array of shape (n, m_0)
     float
-        The finest level's log-likelihood before.
+        The finest level's log-likelihood before the first sweep.
     """
     log = Log("refining", sweeps + 1, progress)
-    wider, log_likelihood = widened(graph, memberships, MIN_SHARE)
+    wider, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
     memberships = groups_restored(wider, memberships, groups)
     log.count()
     for _ in range(sweeps):
-        shares = swept(graph, memberships, 1, MIN_SHARE, log.count)
-        memberships = groups_restored(with_shares(memberships, shares), memberships, groups)
+        stepped = narrow_sweeps(graph, memberships, 1, MIN_SHARE, log.count)
+        memberships = groups_restored(stepped, memberships, groups)
     return memberships, log_likelihood
 
 
-def _lifted(
-    memberships: sp.csr_array, rows: Array, upper: sp.csr_array, groups: sp.csr_array
+def _reweighted_by_upper(
+    memberships: sp.csr_array, nodes: Array, gain: sp.csr_array, groups: sp.csr_array
 ) -> sp.csr_array:
-    """Multiply the shares of some nodes by the gains of groups, which `upper` has for these nodes."""
-    held = memberships[rows]
-    return reweighted(held, parent_gains(held, upper, groups), MIN_SHARE_POLISHED)
+    """Multiply the shares of some nodes by the gains of their groups, which `gain` has for these nodes."""
+    held = memberships[nodes]
+    return reweighted(held, parent_gains(held, gain, groups), MIN_SHARE_POLISHED)
 
 
-def _replaced(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
-    """Put new rows in the place of some."""
+def _with_rows(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
+    """Replace rows: each change is the numbers of some rows, and the new ones."""
     source, parts = np.arange(memberships.shape[0], dtype=memberships.indices.dtype), [memberships]
     for rows, found in changes:
-        below = sum(part.shape[0] for part in parts)
-        source[rows] = np.arange(below, below + len(rows))
+        above = sum(part.shape[0] for part in parts)
+        source[rows] = np.arange(above, above + len(rows))
         parts.append(found)
     return sp.vstack(parts, format="csr")[source]
 
@@ -180,10 +192,11 @@ def refit_rows(
     sweeps: int = 4,
     progress: Progress | None = None,
 ) -> sp.csr_array:
-    """Refine the memberships of some nodes, while all others and the masses of the clusters are held.
+    """Refine the memberships of some nodes, while all others and the masses of the clusters stay as they are.
 
-    The first sweep takes in clusters of the neighbors; the likelihood of the edges at `rows` does not fall
-    in the others, for with masses held each node has the best answer to its neighbors in closed form.
+    The first sweep takes in clusters of the neighbors. In the other sweeps the likelihood of the edges at
+    `rows` does not fall: with masses fixed, each node's best shares given its neighbors' are known in closed
+    form.
 
     Parameters
     ----------
@@ -200,40 +213,35 @@ def refit_rows(
     -------
     csr_array of shape (len(rows), m)
     """
-    adjacency = graph.adjacency[rows].tocsr()
-    halo = np.setdiff1d(adjacency.indices, rows)
-    local = np.empty(len(graph), dtype=adjacency.indices.dtype)
-    local[rows], local[halo] = np.arange(len(rows)), np.arange(len(halo)) + len(rows)
-    shape = (len(rows), len(rows) + len(halo))
-    adjacency = sp.csr_array((adjacency.data, local[adjacency.indices], adjacency.indptr), shape=shape)
+    if not len(rows):
+        return memberships[rows]
+    edges, neighbors = _edges_at(graph, rows)
     everyone, degrees = np.arange(len(rows)), graph.degrees[rows]
     mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(graph)
-    held, found = memberships[halo], memberships[rows]
+    others, found = memberships[neighbors], memberships[rows]
     min_share = MIN_SHARE if parents is None else MIN_SHARE_POLISHED
 
-    def gain(at: sp.csr_array, mass: Array) -> sp.csr_array:
-        return gain_matrix(edge_model(adjacency, degrees, at, mass, floor), everyone)
+    def gain(of: sp.csr_array, mass: Array) -> sp.csr_array:
+        return gain_matrix(edge_model(edges, degrees, of, mass, floor), everyone)
 
-    for done in range(sweeps if len(rows) else 0):
-        everybody = sp.vstack([found, held], format="csr")
+    for done in range(sweeps):
+        both = sp.vstack([found, others], format="csr")
         if parents is None:
-            step = gain(everybody, mass)
+            factors = gain(both, mass)
         else:
-            upper = gain((everybody @ parents).tocsr(), parents.T @ mass)
-            step = parent_gains(gain(everybody, mass) if done == 0 else found, upper, parents)
-        found = reweighted(found, step, min_share, ENTRY_SHARE if done == 0 else 0.0)
+            candidates = gain(both, mass) if done == 0 else found
+            factors = parent_gains(candidates, gain((both @ parents).tocsr(), parents.T @ mass), parents)
+        found = reweighted(found, factors, min_share, ENTRY_SHARE if done == 0 else 0.0)
         if progress is not None:
             progress("re-fitting", done + 1, sweeps)
     return found
 
 
-def grouped_beside_strays(graph: Graph, count: int, progress: Progress | None = None) -> sp.csr_array:
-    """Group nodes by contraction alone, strays with the heaviest group: memberships with one entry a row."""
-    stray = strays(graph, count)
-    inside = np.flatnonzero(~stray)
-    rest = subgraph(graph, inside)
-    group = np.zeros(len(graph), dtype=np.int64)
-    group[inside] = grouped(rest, count, progress)
-    mass = np.bincount(group[inside], rest.degrees, minlength=count)
-    group[stray] = np.argmax(mass)
-    return one_cluster_each(group, count)
+def _edges_at(graph: Graph, rows: Array) -> tuple[sp.csr_array, Array]:
+    """Take the edges of some nodes; the columns are these nodes, then their other neighbors. Returns both."""
+    edges = graph.adjacency[rows].tocsr()
+    neighbors = np.setdiff1d(edges.indices, rows)
+    local = np.empty(len(graph), dtype=edges.indices.dtype)
+    local[rows], local[neighbors] = np.arange(len(rows)), np.arange(len(neighbors)) + len(rows)
+    shape = (len(rows), len(rows) + len(neighbors))
+    return sp.csr_array((edges.data, local[edges.indices], edges.indptr), shape=shape), neighbors

@@ -43,11 +43,11 @@ __all__ = [
     "in_several_clusters",
     "merged_clusters",
     "model_of",
+    "narrow_sweeps",
     "parent_gains",
     "reweighted",
     "reweighted_by_groups",
-    "swept",
-    "widened",
+    "wide_sweep",
     "with_shares",
 ]
 
@@ -135,7 +135,7 @@ def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
     return Fit(log_likelihood, min(max(gaps) - 1.0, float(np.finfo(np.float64).max)))
 
 
-def widened(graph: Graph, memberships: sp.csr_array, min_share: float) -> tuple[sp.csr_array, float]:
+def wide_sweep(graph: Graph, memberships: sp.csr_array, min_share: float) -> tuple[sp.csr_array, float]:
     """Take a wide sweep; also returns the log-likelihood before it. No share stays below `min_share`."""
 
     def step(start: int, stop: int, found: Rows) -> Rows:
@@ -145,28 +145,30 @@ def widened(graph: Graph, memberships: sp.csr_array, min_share: float) -> tuple[
     return joined(parts, memberships.shape[1]), log_likelihood
 
 
-def swept(
-    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, tick: Callable[[], None]
-) -> Array:
-    """Take narrow sweeps: returns the new shares, with 0 for each that fell below `min_share`.
+def narrow_sweeps(
+    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, after_each: Callable[[], None]
+) -> sp.csr_array:
+    """Take narrow sweeps; in the result the same clusters are stored, with 0 for a share below `min_share`.
 
-    A node that holds one cluster has nothing to weigh. `tick` is called after each sweep.
+    A node that holds one cluster keeps it. `after_each` is called after each sweep.
     """
-    result, kept = np.zeros(memberships.nnz), np.arange(memberships.nnz, dtype=memberships.indices.dtype)
+    shares = np.zeros(memberships.nnz)
+    kept = np.arange(memberships.nnz, dtype=memberships.indices.dtype)  # places of those still looked at
+    swept = memberships
     for _ in range(sweeps):
-        shares = _narrow_step(model_of(graph, memberships), in_several_clusters(memberships), min_share)
-        memberships = with_shares(memberships, shares)
-        if np.count_nonzero(shares) < COMPACT_BELOW * len(shares):
-            kept, memberships = kept[shares > 0.0], memberships.copy()
-            memberships.eliminate_zeros()
-        tick()
-    result[kept] = memberships.data
-    return result
+        swept = with_shares(swept, _narrow_sweep(graph, swept, min_share))
+        if np.count_nonzero(swept.data) < COMPACT_BELOW * swept.nnz:
+            kept, swept = kept[swept.data > 0.0], swept.copy()
+            swept.eliminate_zeros()
+        after_each()
+    shares[kept] = swept.data
+    return with_shares(memberships, shares)
 
 
-def _narrow_step(model: EdgeModel, nodes: Array, min_share: float) -> Array:
-    """Multiply the shares of these nodes by their gains; what falls below `min_share` becomes 0."""
-    shares: Array = model.memberships.values.copy()
+def _narrow_sweep(graph: Graph, memberships: sp.csr_array, min_share: float) -> Array:
+    """Multiply the shares of nodes in several clusters by their gains; returns all shares."""
+    model, nodes = model_of(graph, memberships), in_several_clusters(memberships)
+    shares: Array = memberships.data.copy()
 
     def piece(start: int, stop: int) -> None:
         sweep(model, nodes, OVERRELAXATION, min_share, start, stop, shares)

@@ -22,9 +22,8 @@ from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
     dense_step,
     floor_of,
-    swept,
-    widened,
-    with_shares,
+    narrow_sweeps,
+    wide_sweep,
 )
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
@@ -164,10 +163,9 @@ class Relation:
         if self.support == "dense":
             return _dense_sweeps(graph, memberships, rounds * self._in_a_round, log)
         for _ in range(rounds):
-            memberships, log_likelihood = widened(graph, memberships, min_share)
+            memberships, log_likelihood = wide_sweep(graph, memberships, min_share)
             log.count(log_likelihood)
-            shares = swept(graph, memberships, self.sweeps, min_share, log.count)
-            memberships = with_shares(memberships, shares)
+            memberships = narrow_sweeps(graph, memberships, self.sweeps, min_share, log.count)
             memberships.eliminate_zeros()
         return memberships
 

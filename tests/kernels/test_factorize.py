@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from graphsoft.kernels import Rows, factorize, rows_of
 from naive import engine as naive
-from shared.kernels import cuts, empty, filled, floor_of, matrix_of, model_of, pieces, run_gains, sparse
+from shared.kernels import cuts, empty, filled, matrix_of, model_of, pieces, run_gains, sparse
+from shared.likelihood import floor_of
 from shared.strategies import factored_graphs, memberships
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from graphsoft.kernels import Rows, factorize, rows_of
 from naive import engine as naive
+from shared.likelihood import floor_of
 
 # Where rows are cut into pieces.
 cuts = st.lists(st.integers(0, 12), max_size=4)
@@ -41,10 +42,6 @@ def matrix_of(parts, columns):
     indices = np.concatenate([part.columns for part in parts])
     data = np.concatenate([part.values for part in parts])
     return sp.csr_array((data, indices, np.append(0, np.cumsum(counts))), (len(counts), columns))
-
-
-def floor_of(W):
-    return 1e-3 / W.sum() if W.any() else 1.0
 
 
 def model_of(W, S):
