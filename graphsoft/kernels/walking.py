@@ -60,7 +60,9 @@ def walk_to_nearest(
         until it has left all c points of the list.
     """
     ptr, neighbors = edges
-    count = points.sparse.factors.shape[0] if points.is_sparse else points.dense.factors.shape[0]
+    is_sparse, dense, sparse = points
+    _, dense_queries, sparse_queries = queries
+    count = sparse.factors.shape[0] if is_sparse else dense.factors.shape[0]
     seen = np.full(count, -1, dtype=np.int32)
     width = lists.scores.shape[1]
     left = np.zeros(width, dtype=np.int64)  # 1 at the places of the list that the walk has left
@@ -87,9 +89,9 @@ def walk_to_nearest(
                 if other < 0 or seen[other] == place:
                     continue
                 seen[other] = place
-                if points.is_sparse:
-                    distance = squared_distance_sparse(queries.sparse, row, points.sparse, other)
+                if is_sparse:
+                    distance = squared_distance_sparse(sparse_queries, row, sparse, other)
                 else:
-                    distance = squared_distance(queries.dense, row, points.dense, other)
+                    distance = squared_distance(dense_queries, row, dense, other)
                 if distance < scores[width - 1]:
                     _offer(scores, columns, left, distance, other)
