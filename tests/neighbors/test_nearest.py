@@ -239,12 +239,10 @@ def test_borders(monkeypatch):
 
 
 def bits():
+    dense, sparse = Points.of(cloud(1500, 12).astype(np.float32)), Points.of(texts(600), "cosine")
     digest = hashlib.sha256()
-    for way in ("by_products", "by_descent"):
-        for part in run(way, Points.of(cloud(1500, 12).astype(np.float32)), 10):
-            digest.update(part.tobytes())
-    for way in ("by_words", "by_descent"):
-        for part in run(way, Points.of(texts(600), "cosine"), 10):
+    for name, points in (("by_products", dense), ("by_descent", dense), ("by_words", sparse)):
+        for part in run(name, points, 10):
             digest.update(part.tobytes())
     return digest.hexdigest()
 
@@ -257,30 +255,43 @@ def test_threads_do_not_change_bits():
     }
     code = "import sys; from neighbors import test_nearest; sys.stdout.write(test_nearest.bits())"
     other = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
-    here = bits()  # pynndescent compiles for many seconds: do it side by side
+    here = bits()
     assert other.communicate()[0] == here
 
 
-def test_pynndescent_finds_nearly_all(monkeypatch):
-    import numba
-
+def test_trees_find_nearly_all(monkeypatch):
     X = cloud(3000, 12)
     X[:100, 0] += 1e9  # float32 sees these as a few points
     expected, _ = nearest_neighbors(Points.of(X), 10)
     monkeypatch.setattr(nearest, "PRODUCT_WORK", 0)
-    monkeypatch.setattr(nearest, "PAIR_WORK", 0)
-    threads = numba.get_num_threads()
     found, distances = nearest_neighbors(Points.of(X), 10)
-    assert numba.get_num_threads() == threads
     assert recall(found, expected) > 0.99
     assert recall(found[:100], expected[:100]) == 1
     assert (found >= 0).all()
     assert (found != np.arange(len(X))[:, None]).all()
     assert all(len(set(row)) == 10 for row in found.tolist())
     assert (np.diff(distances, axis=1) >= 0).all()
-    few, _ = nearest_neighbors(Points.of(X[:400], "manhattan"), 5)
-    monkeypatch.setattr(nearest, "PAIR_WORK", 1e12)
-    assert recall(few, nearest_neighbors(Points.of(X[:400], "manhattan"), 5)[0]) > 0.95
+
+
+def test_pynndescent_finds_nearly_all_and_threads_do_not_change_its_bits(monkeypatch):
+    # one test for everything that needs pynndescent, which compiles for half a minute in each process
+    import numba
+
+    data, before = texts(600).astype(np.float32), numba.get_num_threads()
+    found = nearest._descend(data, "cosine", 6, 0)  # so few that some are missed, by chance
+    assert numba.get_num_threads() == before
+    try:
+        numba.set_num_threads(1 if before > 1 else numba.config.NUMBA_NUM_THREADS)
+        assert np.array_equal(nearest._descend(data, "cosine", 6, 0), found)
+    finally:
+        numba.set_num_threads(before)
+    assert not np.array_equal(nearest._descend(data, "cosine", 6, 1), found)
+    for points in (Points.of(texts(600), "cosine"), Points.of(cloud(400, 12), "manhattan")):
+        expected, _ = nearest_neighbors(points, 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(nearest, "PAIR_WORK", 0)
+            patch.setattr(nearest, "WORD_WORK", 0)
+            assert recall(nearest_neighbors(points, 5)[0], expected) > 0.95
 
 
 def test_gaps_in_the_candidates_are_filled(monkeypatch):
