@@ -9,7 +9,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, kernel
 
-__all__ = ["Clusters", "cut_off", "least_cut", "move_nodes", "ratio"]
+__all__ = ["Clusters", "cut_off", "least_cut", "move_nodes"]
 
 
 class Clusters(NamedTuple):
@@ -22,9 +22,9 @@ class Clusters(NamedTuple):
 
 
 @kernel
-def ratio(amount: float, mass: float) -> float:
-    """Divide by the mass of a cluster; isolated nodes make clusters without mass, which count as 0."""
-    return amount / mass if mass > 0.0 else 0.0
+def _ratio(cut: float, mass: float) -> float:
+    """Divide; a cluster of isolated nodes has no mass and cuts nothing."""
+    return cut / mass if mass > 0.0 else 0.0
 
 
 @kernel
@@ -90,13 +90,13 @@ def move_nodes(
         # its own cluster without the node
         mass_left = max(mass[own] - degrees[i], 0.0)
         cut_left = max(cut[own] - (outside - links[own]) + links[own], 0.0)
-        lost = ratio(cut_left, mass_left) - ratio(cut[own], mass[own])
+        lost = _ratio(cut_left, mass_left) - _ratio(cut[own], mass[own])
         best, lowest = own, -min_fall
         for at in range(found):
             r = near[at]
             if r != own:
                 cut_with = max(cut[r] + (outside - links[r]) - links[r], 0.0)
-                change = lost + cut_with / (mass[r] + degrees[i]) - ratio(cut[r], mass[r])
+                change = lost + cut_with / (mass[r] + degrees[i]) - _ratio(cut[r], mass[r])
                 if change < lowest or (change == lowest and r < best):
                     best, lowest = r, change
         if best != own:

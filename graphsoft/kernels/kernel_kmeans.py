@@ -8,7 +8,6 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, kernel
-from graphsoft.kernels.cuts import ratio
 
 __all__ = ["Clusters", "cluster_sums", "regroup"]
 
@@ -25,6 +24,12 @@ class Clusters(NamedTuple):
     mass: Array
     inside: Array
     members: Array
+
+
+@kernel
+def _density(inside: float, mass: float) -> float:
+    """Divide; a cluster of isolated nodes has no mass and cuts nothing, so its density is 1."""
+    return inside / mass if mass > 0.0 else 1.0
 
 
 @kernel
@@ -58,12 +63,12 @@ def regroup(edges: Rows, degrees: Array, clusters: Clusters, start: int, stop: i
                 loop = edges.values[at]
             else:
                 towards[labels[edges.columns[at]]] += edges.values[at]
-        stays = ratio(inside[home], mass[home])
-        leaves = ratio(inside[home] - 2.0 * towards[home] - loop, left)
+        stays = _density(inside[home], mass[home])
+        leaves = _density(inside[home] - 2.0 * towards[home] - loop, left)
         best, highest = home, MIN_GAIN
         for q in range(count):
-            joins = ratio(inside[q] + 2.0 * towards[q] + loop, mass[q] + degrees[i])
-            joins -= ratio(inside[q], mass[q])
+            joins = _density(inside[q] + 2.0 * towards[q] + loop, mass[q] + degrees[i])
+            joins -= _density(inside[q], mass[q])
             if q != home and leaves - stays + joins > highest:
                 best, highest = q, leaves - stays + joins
         if best != home:

@@ -188,6 +188,15 @@ def test_the_trace_of_kernel_k_means_is_the_normalized_cut():
     assert found.status.startswith(f"converged after {found.sweeps} sweeps")
 
 
+def test_clusters_of_isolated_nodes_cut_nothing():
+    W = np.zeros((4, 4))
+    W[:2, :2] = [[1, 1], [1, 10]]
+    found = graphsoft.cluster(graph_of(W), 3, method="kernel-k-means")
+    assert found.trace == (0.0, 0.0)
+    assert found.labels[0] == found.labels[1]
+    assert len(set(found.labels.tolist())) == 3
+
+
 def test_the_status_of_kernel_k_means_says_that_it_stopped_early():
     rng = np.random.default_rng(0)
     W = rng.uniform(size=(80, 80)) * (rng.uniform(size=(80, 80)) < 0.1)
