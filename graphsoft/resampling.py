@@ -15,7 +15,7 @@ from graphsoft.fitting.finding import DEFAULT_SEED
 from graphsoft.fitting.settings import by_features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, generator, integer
-from graphsoft.input.constraints import side_information
+from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
 from graphsoft.methods import Sample
 from graphsoft.parallel import map_blocks
@@ -149,7 +149,7 @@ def stability(
     check_levels(h.levels, len(graph))
     reverse = _reverse(graph)
     asked = h.settings
-    pairs = side_information(h.nodes, asked.must_link, asked.cannot_link, dict(asked.known) or None)
+    pairs = matrix_of_pairs(h.nodes, asked.must_link, asked.cannot_link, dict(asked.known) or None)
     shapes = [level.memberships.shape for level in h]
     found = [np.zeros(clusters) for _, clusters in shapes]
     lost = [np.zeros(clusters, dtype=np.int64) for _, clusters in shapes]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine.grouping import Limits, between, grouped_within
 from graphsoft.errors import InputError
-from graphsoft.input.constraints import side_information
+from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.methods import Sample
 from naive import constraints as naive_constraints
 from naive import engine as naive
@@ -40,7 +40,7 @@ def limited(draw):
     count = draw(st.integers(1, n))
     least = draw(st.integers(0, n // count))
     most = draw(st.integers(-(-n // count), n))
-    side = side_information(range(n), *draw(told(n)))
+    side = matrix_of_pairs(range(n), *draw(told(n)))
     return W, count, Limits(least, most, side)
 
 
@@ -111,7 +111,7 @@ def test_known_pairs_go_into_the_graph_that_is_clustered(W, data, polish):
     together, apart = data.draw(told(len(W)))
     sizes = data.draw(falling(len(W)))
     graph = graph_of(W)
-    side = side_information(range(len(W)), together, apart)
+    side = matrix_of_pairs(range(len(W)), together, apart)
     R = np.zeros_like(W) if side is None else side.toarray()
     changed = Sample(graph, None, side).with_pairs_as_weights().graph
     assert (changed.adjacency.toarray() == naive_constraints.informed(W, R)).all()
@@ -132,7 +132,7 @@ def test_the_report_counts_what_came_out_as_known(W, data):
     together, apart = data.draw(told(len(W)))
     sizes = data.draw(falling(len(W)))
     h = graphsoft.hierarchy(graph_of(W), sizes, must_link=together, cannot_link=apart)
-    side = side_information(range(len(W)), together, apart)
+    side = matrix_of_pairs(range(len(W)), together, apart)
     for level, report in zip(h, h.report.levels, strict=True):
         if side is None:
             assert "known pairs" not in report.status
@@ -144,7 +144,7 @@ def test_the_report_counts_what_came_out_as_known(W, data):
 @given(weight_matrices(2, 8), st.data())
 def test_what_is_known_adds_up_between_groups(W, data):
     n = len(W)
-    side = side_information(range(n), *data.draw(told(n)))
+    side = matrix_of_pairs(range(n), *data.draw(told(n)))
     if side is None:
         return
     m = data.draw(st.integers(1, 4))
@@ -193,7 +193,7 @@ def test_apart_gives_way_only_where_nothing_else_can_merge():
     W = np.zeros((4, 4))
     for i, j, weight in [(0, 1, 9), (1, 2, 1), (2, 3, 1)]:
         W[i, j] = W[j, i] = weight
-    side = side_information(range(4), cannot_link=[(0, 1)])
+    side = matrix_of_pairs(range(4), cannot_link=[(0, 1)])
     group = grouped_within(graph_of(W), 2, Limits(0, 4, side)).indices
     assert group[0] != group[1]
     assert grouped_within(graph_of(W), 1, Limits(0, 4, side)).shape == (4, 1)
@@ -203,7 +203,7 @@ def test_where_all_are_apart_the_most_similar_merge():
     W = np.full((6, 6), 0.1)
     for i, weight in [(0, 9), (2, 8), (4, 7)]:
         W[i, i + 1] = W[i + 1, i] = weight
-    everybody = side_information(range(6), cannot_link=[(i, j) for i in range(6) for j in range(i)])
+    everybody = matrix_of_pairs(range(6), cannot_link=[(i, j) for i in range(6) for j in range(i)])
     found = grouped_within(graph_of(W), 3, Limits(0, 6, everybody))
     assert found.indices.tolist() == [0, 0, 1, 1, 2, 2]
 
@@ -213,12 +213,12 @@ def test_nodes_and_parts_known_to_be_apart_do_not_meet():
     W = np.zeros((10, 10))
     W[:4, :4], W[4:8, 4:8], W[8, 9], W[9, 8] = 1.0, 0.8, 0.001, 0.001
     assert grouped_within(graph_of(W), 2, Limits(0, 10)).indices.tolist() == [0] * 4 + [1] * 4 + [0] * 2
-    side = side_information(range(10), cannot_link=[(8, 0)])
+    side = matrix_of_pairs(range(10), cannot_link=[(8, 0)])
     assert grouped_within(graph_of(W), 2, Limits(0, 10, side)).indices.tolist() == [0] * 4 + [1] * 6
     # four parts that no edge joins
     pairs = graph_of(np.kron(np.eye(4), [[0, 1], [1, 0]]))
     assert grouped_within(pairs, 2, Limits(0, 8)).indices.tolist() == [0] * 4 + [1] * 4
-    side = side_information(range(8), cannot_link=[(0, 2), (4, 6)])
+    side = matrix_of_pairs(range(8), cannot_link=[(0, 2), (4, 6)])
     group = grouped_within(pairs, 2, Limits(0, 8, side)).indices
     assert group[0] != group[2]
     assert group[4] != group[6]
@@ -229,7 +229,7 @@ def test_no_group_that_is_just_large_enough_gives_a_node():
     W = np.zeros((8, 8))
     W[:2, :2] = W[2:7, 2:7] = 3.0
     W[0, 7] = W[7, 0] = 1.0
-    side = side_information(range(8), cannot_link=[(7, i) for i in range(7)])
+    side = matrix_of_pairs(range(8), cannot_link=[(7, i) for i in range(7)])
     group = grouped_within(graph_of(W), 3, Limits(2, 6, side)).indices
     assert group[0] == group[1]
     assert sorted(np.bincount(group).tolist()) == [2, 2, 4]
@@ -275,7 +275,7 @@ def test_the_least_tied_is_moved():
     group = grouped_within(graph_of(W), 3, Limits(2, 3)).indices.tolist()
     assert group[0] == group[1] != group[2] == group[6]
     assert group[3] == group[4] == group[5]
-    side = side_information(range(7), cannot_link=[(2, 6)])  # now it is 3 that is moved
+    side = matrix_of_pairs(range(7), cannot_link=[(2, 6)])  # now it is 3 that is moved
     group = grouped_within(graph_of(W), 3, Limits(2, 3, side)).indices.tolist()
     assert group[0] == group[1] == group[2] != group[3] == group[6]
 
@@ -367,9 +367,7 @@ def test_identical_points_may_be_told_apart(polish):
     untold = [i for i in range(0, 60, 2) if not {i, i + 1} & {0, 1, 20, 40}]
     for i in untold:
         assert (S[i] == S[i + 1]).all()
-    graph = (
-        Sample(h.graph, None, side_information(range(60), cannot_link=apart)).with_pairs_as_weights().graph
-    )
+    graph = Sample(h.graph, None, matrix_of_pairs(range(60), cannot_link=apart)).with_pairs_as_weights().graph
     assert graph.duplicates[0] != graph.duplicates[1]
     assert graph.duplicates[2] == graph.duplicates[3]
     assert sorted(set(graph.duplicates.tolist())) == list(range(31))

@@ -12,7 +12,7 @@ from graphsoft.fitting.settings import Settings, refuse_feature_methods, refuse_
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.joining import joined_to_nearest
-from graphsoft.input.constraints import listed_labels, side_information
+from graphsoft.input.constraints import listed_labels, matrix_of_pairs
 from graphsoft.methods import Sample
 
 __all__ = ["sampled"]
@@ -33,7 +33,7 @@ def sampled(
     """
     is_graph = isinstance(given, Graph)
     names = given.nodes if isinstance(given, Graph) else range(len(given))
-    pairs = side_information(names, settings.must_link, settings.cannot_link, known)
+    pairs = matrix_of_pairs(names, settings.must_link, settings.cannot_link, known)
     if is_graph:
         refuse_feature_methods(settings.methods, [len(given), *settings.levels])
     if pairs is not None:

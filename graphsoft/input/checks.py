@@ -67,7 +67,7 @@ def number(
     bounds = (("of at least", minimum), ("above", above), ("at most", maximum), ("below", below))
     found = np.nan
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
-        with contextlib.suppress(OverflowError):  # a whole number beyond all floats
+        with contextlib.suppress(OverflowError):  # a whole number that is too large for a float
             found = float(value)
     if (
         np.isfinite(found)
@@ -82,7 +82,7 @@ def number(
 
 
 def callback(argument: str, value: Any) -> None:
-    """Let None pass and what can be called.
+    """Accept None or a function.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def callback(argument: str, value: Any) -> None:
 
 
 def generator(argument: str, value: Any) -> np.random.Generator | None:
-    """Return the random generator that `value` stands for; None stands for none.
+    """Return the random generator that `value` stands for; None stays None.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def generator(argument: str, value: Any) -> np.random.Generator | None:
     """
     if value is None:
         return None
-    with contextlib.suppress(Exception):  # whatever NumPy, or an object of the caller's, finds wrong
+    with contextlib.suppress(Exception):  # NumPy, or the caller's own object, may raise anything
         if not isinstance(value, (bool, np.bool_)):
             return np.random.default_rng(value)
     remedy = "use None, a whole number of at least 0, or a numpy.random.Generator"

@@ -1,4 +1,4 @@
-"""What a user knows besides the data: pairs that belong together, pairs that do not, some labels."""
+"""What is known besides the data: pairs of points that belong together or apart, and some labels."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ __all__ = [
     "labeled",
     "listed_labels",
     "listed_pairs",
-    "side_information",
+    "matrix_of_pairs",
 ]
 
-# All pairs of labeled points are stored, so that twice as many take four times the memory.
+# All pairs of labeled points are stored, so twice as many take four times the memory.
 MAX_LABELS = 2000
 LABELS = "give {point: label}, or one label for each point, with -1, None or NaN where it is unknown"
-WRITTEN_MISSING = {"", "-1", "nan", "NaN", "None", "<NA>"}  # which NumPy makes of numbers among texts
-PAIRS = "give pairs of points, as [(0, 5), (7, 2)]"
+# How missing labels are spelled after NumPy has made texts of all labels.
+WRITTEN_MISSING = {"", "-1", "nan", "NaN", "None", "<NA>"}
+PAIRS = "give pairs of points, such as [(0, 5), (7, 2)]"
 
 
-def side_information(
+def matrix_of_pairs(
     nodes: Sequence[Any], must_link: Any = None, cannot_link: Any = None, known: Any = None
 ) -> sp.csr_array | None:
-    """Write what is known of pairs as a symmetric matrix: 1 together, -1 apart, nothing where unknown.
+    """Write known pairs as a symmetric matrix: 1 for together, -1 for apart, nothing where unknown.
 
     Parameters
     ----------
     nodes : sequence of n
-        The names of the points, as `Graph.nodes`; pairs are given by them.
+        The names of the points, such as `Graph.nodes`. Pairs and labels use these names.
     must_link, cannot_link : iterable of pairs, optional
         Points that belong to one cluster, and points that do not.
     known : mapping or sequence, optional
         Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
-        is unknown. All pairs of these points become pairs of one kind or the other.
+        is unknown. Each pair of these points becomes known as together or apart.
 
     Returns
     -------
@@ -50,11 +51,11 @@ def side_information(
 
     Examples
     --------
-    >>> side_information(["a", "b", "c"], must_link=[("a", "b")], cannot_link=[("b", "c")]).toarray()
+    >>> matrix_of_pairs(["a", "b", "c"], must_link=[("a", "b")], cannot_link=[("b", "c")]).toarray()
     array([[ 0.,  1.,  0.],
            [ 1.,  0., -1.],
            [ 0., -1.,  0.]])
-    >>> side_information(range(3), known=[4, -1, 5]).toarray()[0].tolist()
+    >>> matrix_of_pairs(range(3), known=[4, -1, 5]).toarray()[0].tolist()
     [0.0, 0.0, -1.0]
     """
     number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
@@ -69,12 +70,12 @@ def side_information(
     _refuse_both("must_link", positive, unlike, "known puts apart", nodes)
     _refuse_both("cannot_link", negative, alike, "known puts together", nodes)
     _refuse_both("cannot_link", negative, positive, "must_link puts together", nodes)
-    side = (positive.maximum(alike) - negative.maximum(unlike)).tocsr()
-    return side if side.nnz else None
+    pairs = (positive.maximum(alike) - negative.maximum(unlike)).tocsr()
+    return pairs if pairs.nnz else None
 
 
 def listed_pairs(argument: str, pairs: Any) -> tuple[tuple[Any, ...], ...]:
-    """List pairs of points, which may come from an iterator.
+    """List pairs of points, which an iterator may give only once.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def listed_pairs(argument: str, pairs: Any) -> tuple[tuple[Any, ...], ...]:
 
 
 def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ...]:
-    """List the points whose label is known, each with its label, of what `side_information` accepts.
+    """List the points whose label is known, each with its label, from `known` of `matrix_of_pairs`.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def listed_labels(nodes: Sequence[Any], known: Any) -> tuple[tuple[Any, Any], ..
 
 
 def labeled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
-    """Find the rows of the points whose label is known, rising, and these labels.
+    """Find the rows of the points whose label is known, in rising order, and these labels.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def labeled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
 
 
 def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
-    """Make a mapping of a pandas Series whose index has the names of points; all else stays as it is.
+    """Turn a pandas Series whose index has the names of points into a mapping; return anything else as it is.
 
     Examples
     --------
@@ -138,11 +139,11 @@ def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
 
 
 def kept_pairs(pairs: sp.csr_array, labels: Array) -> tuple[int, int]:
-    """Count the known pairs that came out as they are known, and all of them.
+    """Count the known pairs that the labels agree with, and all known pairs.
 
     Examples
     --------
-    >>> kept_pairs(side_information(range(3), [(0, 1)], [(1, 2)]), np.array([0, 0, 0]))
+    >>> kept_pairs(matrix_of_pairs(range(3), [(0, 1)], [(1, 2)]), np.array([0, 0, 0]))
     (1, 2)
     """
     listed = sp.triu(pairs).tocoo()
@@ -151,7 +152,7 @@ def kept_pairs(pairs: sp.csr_array, labels: Array) -> tuple[int, int]:
 
 
 def _refuse_both(argument: str, pairs: Any, others: Any, words: str, nodes: Sequence[Any]) -> None:
-    """Refuse pairs that are known to be together and to be apart."""
+    """Refuse pairs that are known both as together and as apart."""
     both = pairs.multiply(others).tocoo()
     if both.nnz:
         one, two = nodes[int(both.row[0])], nodes[int(both.col[0])]
@@ -163,7 +164,7 @@ def _matrix(pairs: Array, count: int) -> sp.csr_array:
     narrow = np.int32 if max(count, 2 * len(pairs)) <= np.iinfo(np.int32).max else np.int64
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).astype(narrow).T
     matrix = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)).tocsr()
-    matrix.data[:] = 1.0  # a pair may be given twice
+    matrix.data[:] = 1.0  # a pair that is given twice has 2
     return matrix
 
 
@@ -171,17 +172,19 @@ def _pairs(argument: str, pairs: Any, number: Mapping[Any, int] | None, count: i
     """Check pairs of points, and return their rows."""
     listed = listed_pairs(argument, pairs)
     rows = np.empty((len(listed), 2), dtype=np.int64)
-    for at, pair in enumerate(listed):
+    for place, pair in enumerate(listed):
         if len(pair) != 2:
             raise InputError(argument, f"holds {shown(pair)}", PAIRS)
-        rows[at] = [row_of(argument, name, number, count) for name in pair]
-        if rows[at, 0] == rows[at, 1]:
+        rows[place] = [row_of(argument, name, number, count) for name in pair]
+        if rows[place, 0] == rows[place, 1]:
             raise InputError(argument, f"joins {shown(pair[0])} to itself", "leave such pairs out")
     return rows
 
 
 def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: int) -> int:
-    """Find the row of a point by its name; `number` has the rows of all names, None where names are rows.
+    """Find the row of a point by its name.
+
+    `number` holds the row of every name; None if the names are the rows.
 
     Examples
     --------
@@ -196,8 +199,8 @@ def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: in
             return int(name)
     except (KeyError, TypeError):
         pass
-    what = f"rows 0 to {count - 1}" if number is None else "the names of the graph's nodes"
-    raise InputError(argument, f"names no point: {shown(name)}", f"use {what}")
+    names = f"rows 0 to {count - 1}" if number is None else "the names of the graph's nodes"
+    raise InputError(argument, f"names no point: {shown(name)}", f"use {names}")
 
 
 def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
@@ -208,14 +211,14 @@ def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> 
     if missing:
         raise InputError(argument, f"has no label for {shown(missing[0])}", "leave such points out")
     values, order = list(labels.values()), np.argsort(rows, kind="stable")
-    return rows[order], [values[at] for at in order]
+    return rows[order], [values[place] for place in order]
 
 
 def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Read a sequence with one label for each point."""
     try:
         fits = not isinstance(labels, str | bytes | Set) and len(labels) == len(nodes)
-    except TypeError:  # without a length, as a single number or an iterator
+    except TypeError:  # a single number or an iterator has no length
         fits = False
     if not fits:
         raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS)
@@ -232,12 +235,12 @@ def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
     known = [values[row] for row in rows]
     odd = sorted({label for label in known if isinstance(label, str) and label in WRITTEN_MISSING})
     if odd:
-        warn(f"{argument}: the text {odd[0]!r} is taken as a label; where one is unknown, use None")
+        warn(f"{argument}: the text {odd[0]!r} is taken as a label; use None for an unknown label")
     return rows, known
 
 
 def _objects(labels: Any) -> Any:
-    """Take the values out of arrays and columns: whole numbers stay whole, and what is masked is None."""
+    """Take the values out of arrays and columns: whole numbers stay whole, and masked ones become None."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy(dtype=object)
     return labels.tolist() if isinstance(labels, np.ndarray) else labels
@@ -248,14 +251,14 @@ def _is_unknown(label: Any) -> bool:
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell None, NaN, and the missing values of pandas and NumPy, which nothing can be compared with."""
+    """Recognize None, NaN, and the missing values of pandas and NumPy, which equal nothing."""
     if label is None or label is np.ma.masked or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, numbers.Number) and bool(label != label)  # noqa: PLR0124
 
 
 def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:
-    """Read labels of some points: their rows, and their labels as numbers."""
+    """Read labels of some points as their rows and numbers for their labels."""
     if known is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     points, labels = labeled("known", known, nodes)
@@ -265,6 +268,6 @@ def _numbered(known: Any, nodes: Sequence[Any]) -> tuple[Array, Array]:
     distinct: dict[Any, int] = {}
     try:
         numbered = [distinct.setdefault(label, len(distinct)) for label in labels]
-    except TypeError:  # a label that is no hashable value
+    except TypeError:  # a label is not hashable
         raise InputError("known", f"got {shown(known)}", LABELS) from None
     return points, np.array(numbered, dtype=np.int64)

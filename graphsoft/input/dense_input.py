@@ -1,7 +1,7 @@
-"""Tables of numbers that come from outside: arrays, data frames, nested lists.
+"""Checks of tables of numbers from outside: arrays, data frames, nested lists.
 
-Each check returns an array of floats or raises an :class:`~graphsoft.errors.InputError`. The buffers of the
-caller are only read.
+Each check returns an array of floats or raises an :class:`~graphsoft.errors.InputError`. The caller's buffers
+are only read.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ __all__ = [
 
 REAL_KINDS = "biuf"
 
-TEXTS = "make a table of texts first, as by scikit-learn's TfidfVectorizer"
-FILES = "read a file first, as graphsoft.datasets.read(path).data"
+TEXTS = "turn texts into a table first, for example with scikit-learn's TfidfVectorizer"
+FILES = "read a file first, for example with graphsoft.datasets.read(path).data"
 
 USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
-# A column of fewer values may rise by one at each by chance.
-FEWEST_COUNTED = 8
+MIN_COUNTING = 8  # fewer values may rise by 1 from row to row by chance
 
 
 def dense_matrix(data: Any, argument: str = "X", *, rounded: bool = False) -> Array:
@@ -118,8 +117,8 @@ def _table(data: Any, argument: str) -> Array:
     if array.ndim != 2:
         problem = f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}"
         shape = "X.reshape(len(X), -1)" if array.ndim else "X.reshape(1, -1)"
-        remedy = f"pass a table with one row for each point, as {shape}"
-        raise InputError(argument, problem, remedy + (", or X.reshape(1, -1) of one" * (array.ndim == 1)))
+        remedy = f"pass a table with one row for each point, such as {shape}"
+        raise InputError(argument, problem, remedy + (", or X.reshape(1, -1) for one" * (array.ndim == 1)))
     if array.shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")
     if array.shape[1] == 0:
@@ -145,7 +144,7 @@ def _as_floats(array: Array, argument: str, columns: tuple[str, ...] | None) -> 
 
 
 def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
-    """Convert a table, if need be, to rows that lie one after the other."""
+    """Convert a table, if necessary, to one that is contiguous row by row."""
     fitting = array.dtype == kind and array.flags.c_contiguous and array.flags.aligned
     if fitting or not is_mapped(array):
         return np.require(array, dtype=kind, requirements=["C", "A"])
@@ -156,7 +155,7 @@ def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
 
 
 def _as_array(data: Any, argument: str) -> Array:
-    """Turn `data` into an array of a dtype that can hold real numbers."""
+    """Turn `data` into an array whose dtype can hold real numbers."""
     if isinstance(data, np.ma.MaskedArray):
         hidden = np.argwhere(np.ma.getmaskarray(data))
         if len(hidden):
@@ -211,7 +210,7 @@ def _without_rounding(data: Any, array: Array) -> Array:
 
 
 def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | None = None) -> None:
-    """Let an object array pass only if every element is a real number.
+    """Refuse an object array unless every element is a real number.
 
     Examples
     --------
@@ -221,13 +220,13 @@ def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | No
         if not isinstance(value, (numbers.Real, np.bool_)) and not hasattr(value, "as_integer_ratio"):
             raise InputError(
                 argument,
-                f"holds {shown(value)}, which is no real number, at {_place(place, columns)}",
+                f"holds {shown(value)}, which is not a real number, at {_place(place, columns)}",
                 "convert or drop it first",
             )
 
 
 def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str, ...] | None) -> None:
-    """Refuse NaN and infinite numbers, and numbers that only become infinite as float64."""
+    """Refuse NaN and infinite numbers, and numbers that become infinite as float64."""
     if given.dtype.kind not in "fO":
         return
     count, first = 0, None
@@ -261,7 +260,7 @@ def frame_columns(data: Any) -> tuple[str, ...] | None:
 
 
 def warn_of_columns(columns: Sequence[str], values: Array) -> None:
-    """Warn of features that seem to be none: columns of classes, and columns that count the rows.
+    """Warn of columns that are probably not features: those of classes, and those that count the rows.
 
     Examples
     --------
@@ -270,7 +269,7 @@ def warn_of_columns(columns: Sequence[str], values: Array) -> None:
     for name in columns:
         if name.casefold() in USUAL_LABELS:
             warn(f"column {name!r} is used as a feature; if it is the classes, name it as labels, or drop it")
-    if len(values) < FEWEST_COUNTED:
+    if len(values) < MIN_COUNTING:
         return
     rows = np.arange(len(values))
     counting = [
@@ -280,7 +279,7 @@ def warn_of_columns(columns: Sequence[str], values: Array) -> None:
     ]
     if counting:
         named = ", ".join(map(repr, counting[:3])) + ", ..." * (len(counting) > 3)
-        warn(f"column {named} counts the rows, and is used as a feature; drop it if it names them")
+        warn(f"column {named} counts the rows and is used as a feature; drop it if it only numbers them")
 
 
 def _place(place: Any, columns: tuple[str, ...] | None = None) -> str:

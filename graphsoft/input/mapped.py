@@ -1,8 +1,8 @@
-"""Room for copies of features: in memory, or in a temporary file where the features are in a file themselves.
+"""Copies of features, in memory or in a temporary file if the features are in a file themselves.
 
-A ``numpy.memmap`` may be larger than the memory. Whatever is as large as its rows, as their float32 copies
-cut in tiles, is then written to a file without a name in the folder for temporary files (``TMPDIR``), which
-is gone once nothing needs it. The numbers are the same.
+A ``numpy.memmap`` may be larger than the memory. Anything derived from it that is about as large, such as a
+float32 copy, is written to a file without a name in the folder for temporary files (``TMPDIR``). The file
+disappears when nothing needs it any more. The numbers are the same either way.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from graphsoft.parallel import row_blocks
 
 __all__ = ["allocate", "is_mapped", "stack_rows", "take_rows"]
 
-SMALL = 1 << 24  # bytes that are always put into memory
+SMALL = 1 << 24  # up to so many bytes are always kept in memory
 
 
 def is_mapped(array: Any) -> bool:
-    """Tell whether an array's numbers are those of a file, as a ``numpy.memmap``'s and its views' are.
+    """Tell whether an array is a ``numpy.memmap`` or a view of one.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def is_mapped(array: Any) -> bool:
 
 
 def allocate(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
-    """Make an array for numbers that are derived from those of `like`; what stands in it is left open.
+    """Make an array for numbers derived from those of `like`; its content is undefined.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def allocate(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:
         return np.empty(shape, dtype=dtype)
     with tempfile.TemporaryFile(prefix="graphsoft-") as file:
         file.truncate(size)
-        if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and would be a crash later
+        if hasattr(os, "posix_fallocate"):  # a full disk raises an error here, and would crash later
             os.posix_fallocate(file.fileno(), 0, size)
         return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
 
@@ -71,7 +71,7 @@ def take_rows(values: Any, rows: Array) -> Any:
 
 
 def stack_rows(values: Array, more: Array) -> Array:
-    """Copy rows, and others below them.
+    """Copy rows, and put more of them below.
 
     Examples
     --------

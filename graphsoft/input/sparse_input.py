@@ -1,7 +1,7 @@
-"""Checks of sparse matrices that come from outside, whatever their format.
+"""Checks of sparse matrices from outside, in any format.
 
-The buffers of the caller are only read. Index arrays are looked at with NumPy before any SciPy routine walks
-along them, because those routines trust the indices and crash on wrong ones.
+The caller's buffers are only read. NumPy checks the index arrays before any SciPy routine uses them, because
+those routines trust the indices and crash on wrong ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["canonical", "check_rows", "narrow", "sparse_matrix"]
 def sparse_matrix(
     matrix: Any, argument: str = "X", *, ordered: bool = True, rounded: bool = False
 ) -> sp.csr_array:
-    """Check a SciPy sparse matrix or array of any format and bring it into float64 CSR.
+    """Check a SciPy sparse matrix or array of any format and convert it to float64 CSR.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def sparse_matrix(
         The name to use in errors.
     ordered : bool
         Sort the columns of each row, sum repeated entries and drop zeros. Without it the entries of a row
-        stay as they are stored.
+        stay in the order in which they are stored.
     rounded : bool
         Round whole numbers beyond 2**53, as is right for weights, of which only the ratios matter. Without it
         they are refused if float64 does not hold them.
@@ -43,8 +43,8 @@ def sparse_matrix(
     Returns
     -------
     csr_array of shape (n, d)
-        Float64 values; int32 indices where they fit. Buffers that need no change are the caller's, and not
-        to be written to.
+        Float64 values; int32 indices where they fit. Buffers that need no change are the caller's and must
+        not be written to.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def sparse_matrix(
 
 
 def check_rows(matrix: sp.csr_array, argument: str) -> None:
-    """Refuse a CSR matrix whose pointers or columns lead outside it, as one that was changed by hand may be.
+    """Refuse a CSR matrix with pointers or columns outside it, which one that was changed by hand may have.
 
-    Compiled loops may follow its indices afterwards. The values are not looked at, only their number.
+    Compiled loops may use its indices afterwards. Of the values only their number is checked.
 
     Examples
     --------
@@ -91,7 +91,7 @@ build it again from its rows, columns and values.
         raise InputError(argument, f"holds {shown(matrix)}", "make it a csr_array")
     parts = values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     if not all(type(part) is np.ndarray and part.dtype.isnative for part in parts):
-        raise _malformed(argument, "its parts are no plain arrays")
+        raise _malformed(argument, "its parts are not plain arrays")
     if values.dtype.kind != "f" or indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
         kinds = ", ".join(str(part.dtype) for part in parts)
         raise _malformed(argument, f"its arrays have dtypes {kinds}")
@@ -108,9 +108,9 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
 
 
 def canonical(matrix: sp.csr_array) -> sp.csr_array:
-    """Sort the columns of each row, sum repeated entries and drop zeros, of a matrix with checked indices.
+    """Sort the columns of each row, sum repeated entries and drop zeros in a copy of a checked matrix.
 
-    It is not changed, and comes back itself if all is so already.
+    A matrix that needs none of it is returned itself.
     """
     if matrix.has_canonical_format and matrix.data.all():
         return matrix
@@ -142,7 +142,7 @@ def _checked_shape(matrix: Any, argument: str) -> tuple[int, int]:
 
 
 def _checked_values(values: Array, indptr: Array, indices: Array, argument: str) -> Array:
-    """Bring the stored values into float64, refusing all but finite real numbers."""
+    """Convert the stored values to float64, and refuse anything but finite real numbers."""
     values = np.asarray(values)
     if values.dtype.kind == "O":
         refuse_no_numbers(values, argument)
@@ -306,8 +306,8 @@ def _flat_values(values: Any, argument: str) -> Array:
 
 
 def _by_row(rows: Array, columns: Array, values: Array, count: int) -> Parts:
-    """Order checked entries by row; within a row they keep their order."""
-    # a matrix with one row, transposed: SciPy's counting sort
+    """Sort checked entries by row; within a row they keep their order."""
+    # transposing a matrix with one row is SciPy's counting sort
     line = sp.csr_array((np.arange(len(rows)), rows, [0, len(rows)]), shape=(1, count)).tocsc()
     return line.indptr, columns[line.data], values[line.data]
 

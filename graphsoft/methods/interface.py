@@ -29,7 +29,7 @@ class Sample:
     given_features : Features or None
     pairs : csr_array of shape (n, n) or None
         Known pairs: symmetric, 1 for points that belong together, -1 for points that do not; see
-        :func:`graphsoft.input.constraints.side_information`.
+        :func:`graphsoft.input.constraints.matrix_of_pairs`.
     ordered : bool
         Whether neighbors are near each other in memory already, see `graphsoft.engine.ordering`.
     """

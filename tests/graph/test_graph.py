@@ -188,7 +188,7 @@ def test_bad_weights_are_named():
     raises("dtype complex128", sp.csr_array(np.eye(3) * 1j))
     odd = sp.coo_array(([1.0], ([0], [0])), shape=(2, 2))
     odd.data = np.array(["a"], dtype=object)
-    raises("no real number", odd)
+    raises("not a real number", odd)
     odd.data = np.array([10**400], dtype=object)
     raises("cannot be read as float64", odd)
     raises("0 samples", sp.csr_array((0, 0)))

@@ -1,4 +1,4 @@
-"""What a user knows besides the data."""
+"""Known pairs and known labels: how they become a matrix of pairs, and which are refused."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.input import constraints
-from graphsoft.input.constraints import listed_labels, side_information
+from graphsoft.input.constraints import listed_labels, matrix_of_pairs
 
 
 @st.composite
@@ -22,7 +22,7 @@ def labeled(draw, max_size=9):
     return labels, together, apart
 
 
-def slow(n, together, apart):
+def naive(n, together, apart):
     R = np.zeros((n, n))
     for i, j in together:
         R[i, j] = R[j, i] = 1
@@ -36,26 +36,26 @@ def dense(found, n):
 
 
 @given(labeled())
-def test_pairs_are_written_as_they_are(drawn):
+def test_pairs_become_entries(drawn):
     labels, together, apart = drawn
-    found = side_information(range(len(labels)), together, apart)
-    assert (dense(found, len(labels)) == slow(len(labels), together, apart)).all()
+    found = matrix_of_pairs(range(len(labels)), together, apart)
+    assert (dense(found, len(labels)) == naive(len(labels), together, apart)).all()
     assert (found is None) == (not together and not apart)
 
 
 @given(labeled())
-def test_labels_say_all_pairs_of_theirs(drawn):
+def test_labels_become_all_their_pairs(drawn):
     labels, together, apart = drawn
     n = len(labels)
     R = np.zeros((n, n))
     for i, j in np.ndindex(n, n):
         if i != j and labels[i] != -1 and labels[j] != -1:
             R[i, j] = 1 if labels[i] == labels[j] else -1
-    assert (dense(side_information(range(n), known=labels), n) == R).all()
+    assert (dense(matrix_of_pairs(range(n), known=labels), n) == R).all()
     listed = {i: str(label) for i, label in enumerate(labels) if label != -1}
-    assert (dense(side_information(range(n), known=listed), n) == R).all()
+    assert (dense(matrix_of_pairs(range(n), known=listed), n) == R).all()
     # pairs that agree with the labels add nothing
-    assert (dense(side_information(range(n), together, apart, labels), n) == R).all()
+    assert (dense(matrix_of_pairs(range(n), together, apart, labels), n) == R).all()
 
 
 @given(labeled())
@@ -63,13 +63,13 @@ def test_names_stand_for_rows(drawn):
     labels, together, apart = drawn
     names = [f"node {i}" for i in range(len(labels))]
     named = [[(names[i], names[j]) for i, j in pairs] for pairs in (together, apart)]
-    found = side_information(names, *named, known=dict(zip(names, labels, strict=True)))
-    again = side_information(range(len(labels)), together, apart, dict(enumerate(labels)))
+    found = matrix_of_pairs(names, *named, known=dict(zip(names, labels, strict=True)))
+    again = matrix_of_pairs(range(len(labels)), together, apart, dict(enumerate(labels)))
     assert (dense(found, len(labels)) == dense(again, len(labels))).all()
 
 
 def test_the_matrix_is_symmetric_and_sparse():
-    found = side_information(range(10_000), must_link=[(0, 9999), (9999, 0)], cannot_link=iter([(1, 2)]))
+    found = matrix_of_pairs(range(10_000), must_link=[(0, 9999), (9999, 0)], cannot_link=iter([(1, 2)]))
     assert found.nnz == 4
     assert (found != found.T).nnz == 0
     assert found.diagonal().sum() == 0
@@ -82,14 +82,14 @@ def test_the_matrix_is_symmetric_and_sparse():
         {"cannot_link": [("a", "b")], "known": {"a": 1, "b": 1}},
     ],
 )
-def test_contradictions_are_named(keywords):
+def test_errors_name_contradictory_pairs(keywords):
     with pytest.raises(InputError, match=r"cannot_link: holds 'a' and 'b', which .* puts together"):
-        side_information(["a", "b", "c"], **keywords)
+        matrix_of_pairs(["a", "b", "c"], **keywords)
 
 
-def test_must_link_against_known_labels_is_named():
+def test_errors_name_pairs_that_contradict_labels():
     with pytest.raises(InputError, match="must_link: holds 0 and 2, which known puts apart"):
-        side_information(range(3), must_link=[(2, 0)], known=[0, -1, 1])
+        matrix_of_pairs(range(3), must_link=[(2, 0)], known=[0, -1, 1])
 
 
 @pytest.mark.parametrize(
@@ -112,22 +112,22 @@ def test_must_link_against_known_labels_is_named():
         ({"known": [[0, 1], [2], [3]]}, r"known: got \[\[0, 1\]"),
     ],
 )
-def test_what_cannot_be_read_is_refused(keywords, words):
+def test_unreadable_pairs_and_labels_are_refused(keywords, words):
     with pytest.raises(InputError, match=words):
-        side_information(range(3), **keywords)
+        matrix_of_pairs(range(3), **keywords)
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(InputError, match=r"must_link: names no point: 'z'\. Remedy: use the names of the"):
-        side_information(["a", "b"], must_link=[("a", "z")])
+        matrix_of_pairs(["a", "b"], must_link=[("a", "z")])
     with pytest.raises(InputError, match=r"must_link: names no point: \[\]"):
-        side_information(["a", "b"], must_link=[("a", [])])
+        matrix_of_pairs(["a", "b"], must_link=[("a", [])])
 
 
 @pytest.mark.parametrize("label", [None, np.nan, pd.NA, pd.NaT])
-def test_labels_that_are_missing_are_refused(label):
+def test_missing_labels_of_named_points_are_refused(label):
     with pytest.raises(InputError, match="known: has no label for 2"):
-        side_information(range(3), known={0: 1, 2: label})
+        matrix_of_pairs(range(3), known={0: 1, 2: label})
 
 
 @pytest.mark.parametrize(
@@ -146,31 +146,31 @@ def test_labels_that_are_missing_are_refused(label):
     ],
 )
 def test_labels_of_all_points_may_be_of_any_kind(known):
-    expected = side_information(range(4), known=[5, -1, 6, 5])
-    assert (side_information(range(4), known=known) != expected).nnz == 0
+    expected = matrix_of_pairs(range(4), known=[5, -1, 6, 5])
+    assert (matrix_of_pairs(range(4), known=known) != expected).nnz == 0
     assert [name for name, _ in listed_labels(range(4), known)] == [0, 2, 3]
 
 
 def test_masked_labels_are_unknown():
     known = np.ma.masked_array([1, 1, 2, 1], mask=[0, 0, 0, 1])
     assert listed_labels(range(4), known) == ((0, 1), (1, 1), (2, 2))
-    plain = side_information(range(4), known=[1, 1, 2, -1])
-    assert (side_information(range(4), known=known) != plain).nnz == 0
+    plain = matrix_of_pairs(range(4), known=[1, 1, 2, -1])
+    assert (matrix_of_pairs(range(4), known=known) != plain).nnz == 0
 
 
 def test_too_many_labels_are_refused(monkeypatch):
     monkeypatch.setattr(constraints, "MAX_LABELS", 3)
-    assert side_information(range(5), known=[0, 0, 1, -1, -1]).nnz == 6
+    assert matrix_of_pairs(range(5), known=[0, 0, 1, -1, -1]).nnz == 6
     with pytest.raises(InputError, match=r"known: labels 4 points.*at most 3"):
-        side_information(range(5), known=[0, 0, 1, 1, -1])
+        matrix_of_pairs(range(5), known=[0, 0, 1, 1, -1])
 
 
-def test_nothing_known_is_none():
-    assert side_information(range(3)) is None
-    assert side_information(range(3), [], [], [-1, -1, 2]) is None
+def test_no_pairs_give_none():
+    assert matrix_of_pairs(range(3)) is None
+    assert matrix_of_pairs(range(3), [], [], [-1, -1, 2]) is None
 
 
-def test_a_series_goes_by_its_names():
+def test_the_index_of_a_series_names_points():
     labels = pd.Series({"z": 1.0, "x": 2.0, "y": np.nan})
     assert listed_labels(("x", "y", "z"), labels) == (("x", 2.0), ("z", 1.0))
     assert listed_labels(("x", "y", "z"), labels[["z"]]) == (("z", 1.0),)
@@ -179,6 +179,6 @@ def test_a_series_goes_by_its_names():
 
 
 @pytest.mark.parametrize("labels", [np.array(["a", -1, "b"]), np.array(["a", "b", np.nan])])
-def test_missing_labels_that_became_texts_are_warned_of(labels):
+def test_a_warning_says_that_missing_labels_became_texts(labels):
     with pytest.warns(GraphsoftWarning, match="known: the text '(-1|nan)' is taken as a label"):
-        side_information(range(3), known=labels)
+        matrix_of_pairs(range(3), known=labels)

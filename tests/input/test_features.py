@@ -1,3 +1,5 @@
+"""Features in any container and dtype: the same graph, or an error that says what is wrong."""
+
 import decimal
 import fractions
 import pickle
@@ -21,7 +23,7 @@ from shared.door import FORMATS, check_canonical, digest, raises
 
 
 def feature_containers(X, folder):
-    """Whole numbers of moderate size as a feature matrix in many clothes."""
+    """The same moderate whole numbers in containers and dtypes of all kinds."""
     for dtype in ("i1", "u1", ">i2", "i4", "i8", "u8", "f2", ">f4", "f4", "f8", ">f8", "g", "O"):
         yield dtype, X.astype(dtype)
     yield "Fortran order", np.asfortranarray(X)
@@ -86,11 +88,11 @@ def test_bools_are_features():
             np.ma.masked_array(np.eye(2), mask=[[0, 0], [1, 0]]),
             "1 cells are masked, the first at row 1, column 0",
         ),
-        (np.array([[1, None]], dtype=object), "holds None, which is no real number, at row 0, column 1"),
+        (np.array([[1, None]], dtype=object), "holds None, which is not a real number, at row 0, column 1"),
         (np.array([[1, 1j]], dtype=object), "holds 1j"),
         (np.array([[1, "x" * 99]], dtype=object), r"holds 'xxx.*\.\.\., which"),
         (np.array([1, None], dtype=object), "1 dimension"),
-        (np.array([1, "a"], dtype=object), "holds text. Remedy: make a table of texts"),
+        (np.array([1, "a"], dtype=object), "holds text. Remedy: turn texts into a table"),
         (pd.Series(["a text", "another"]), "holds text.*TfidfVectorizer"),
         (["a text", "another"], "holds text.*TfidfVectorizer"),
         (Path("x.csv"), r"type \w*Path\. Remedy: read a file first"),
@@ -99,7 +101,7 @@ def test_bools_are_features():
         (pd.DataFrame({"a": pd.array([1.0, None], dtype="Float64")}), "nan at row 1"),
         (
             pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": ["x", "y"]}),
-            "holds .*, which is no real",
+            "holds .*, which is not a real",
         ),
         (
             pd.DataFrame([[1.0, np.inf]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("c", "d")])),

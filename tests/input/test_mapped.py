@@ -1,3 +1,5 @@
+"""Features in a file: the same bits as in memory, and little memory."""
+
 import tracemalloc
 
 import numpy as np
@@ -39,7 +41,7 @@ def same(one, other):
     return one.shape == other.shape and (one != other).nnz == 0
 
 
-def test_what_is_in_a_file_is_told_from_what_is_not(file_of):
+def test_arrays_in_files_are_recognized(file_of):
     X = file_of(cloud(50, 8))
     for view in (X, np.asarray(X), X[3:], X.T, np.asarray(X).view(np.uint32), X.reshape(-1)[::2]):
         assert is_mapped(view)
@@ -65,7 +67,7 @@ def test_rows_are_copied_to_a_file(file_of):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8, np.float16, ">f4"])
-def test_every_type_of_number_comes_through_the_door(kind, file_of):
+def test_every_type_of_number_can_be_read(kind, file_of):
     values = np.round(10 * np.abs(cloud(70, 8))).astype(kind)
     for X in (file_of(values), file_of(values, mode="c"), file_of(values)[:, ::2]):
         found = dense_matrix(X)
@@ -109,7 +111,7 @@ def test_files_and_memory_give_the_same_bits(metric, scale, d, file_of):
     assert same(one.graph.adjacency, other.graph.adjacency)
 
 
-def test_what_is_searched_in_float32_is_in_a_file_too(file_of):
+def test_float32_copies_for_the_search_are_in_a_file_too(file_of):
     X = cloud(400, 12)
     one, other = (Points.of(each) for each in (X, np.asarray(file_of(X))))
     found = exact.as_float32(other, exact.center(other))
@@ -117,8 +119,8 @@ def test_what_is_searched_in_float32_is_in_a_file_too(file_of):
     np.testing.assert_array_equal(found, exact.as_float32(one, exact.center(one)))
 
 
-def most_memory(work):
-    """The most that NumPy held at a time while `work` was done."""
+def peak_memory(work):
+    """The most memory that NumPy held at a time during `work`."""
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -136,11 +138,11 @@ def test_memory_is_small_against_the_file(metric, file_of, monkeypatch):
     X[::100] = X[0]  # so that distinct rows are copied
     X, small = file_of(X), file_of(X[:, :200], name="small")
     graphsoft.knn_graph(small, 5, metric=metric)  # compiled
-    taken_of_file = most_memory(lambda: graphsoft.knn_graph(X, 5, metric=metric))
-    assert taken_of_file < X.nbytes / 3
+    for_file = peak_memory(lambda: graphsoft.knn_graph(X, 5, metric=metric))
+    assert for_file < X.nbytes / 3
     copy = np.array(X)
-    taken_of_copy = most_memory(lambda: graphsoft.knn_graph(copy, 5, metric=metric))
-    assert taken_of_copy > X.nbytes / 2  # what would have been seen
+    for_copy = peak_memory(lambda: graphsoft.knn_graph(copy, 5, metric=metric))
+    assert for_copy > X.nbytes / 2  # so the measurement would notice
 
 
 def test_predictions_take_little_memory_too(file_of, monkeypatch):
@@ -152,7 +154,7 @@ def test_predictions_take_little_memory_too(file_of, monkeypatch):
         new = cloud(count, 1000, seed=2)
         h.predict(new)
         vars(h).pop("_reference")
-        assert most_memory(lambda rows=new: h.predict(rows)) < X.nbytes / 3
+        assert peak_memory(lambda rows=new: h.predict(rows)) < X.nbytes / 3
 
 
 def test_the_search_itself_leaves_the_file_as_it_is(file_of):

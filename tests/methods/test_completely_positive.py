@@ -202,7 +202,7 @@ def test_known_pairs_may_leave_no_affinities():
     graph = graph_of(np.ones((3, 3)) - np.eye(3))
     pairs = [(0, 1), (0, 2), (1, 2)]
     found = METHODS["cp"].cluster(
-        Sample(graph, None, graphsoft.input.constraints.side_information(range(3), cannot_link=pairs)),
+        Sample(graph, None, graphsoft.input.constraints.matrix_of_pairs(range(3), cannot_link=pairs)),
         2,
         np.random.default_rng(0),
     )

@@ -13,7 +13,7 @@ import graphsoft
 from graphsoft.errors import InputError
 from graphsoft.fitting.finding import find
 from graphsoft.graph.features import Features
-from graphsoft.input.constraints import side_information
+from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.methods import METHODS, Relation, Sample, takes_pairs
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import graphs, small
@@ -197,7 +197,7 @@ def test_known_pairs_are_refused_where_they_have_no_meaning(name):
 
 def test_known_pairs_change_the_graph():
     graph = graph_of(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-    side = side_information(range(3), must_link=[(1, 2)], cannot_link=[(0, 2)])
+    side = matrix_of_pairs(range(3), must_link=[(1, 2)], cannot_link=[(0, 2)])
     sample = Sample(graph, None, side)
     assert sample.with_pairs_as_weights().graph.adjacency.toarray().tolist() == [
         [0, 2, 0],
