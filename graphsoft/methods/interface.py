@@ -14,6 +14,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.memberships import SoftClusters
+from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.csr import submatrix
 
 __all__ = ["Clustering", "Method", "Sample", "takes_pairs"]
@@ -38,6 +39,17 @@ class Sample:
     given_features: Features | None = None
     pairs: sp.csr_array | None = None
     ordered: bool = False
+
+    def __post_init__(self) -> None:
+        # methods can be called with a sample of one's own making, and compiled loops follow these indices
+        graph, features = self.given_graph, self.given_features
+        if graph is not None:
+            check_rows(graph.adjacency, "sample")
+        if features is not None and sp.issparse(features.values):
+            check_rows(features.values, "sample")
+        if graph is not None and features is not None and len(graph) != len(features):
+            problem = f"has {len(features)} points with features and {len(graph)} nodes"
+            raise InputError("sample", problem, "give one row of features for each node")
 
     def __len__(self) -> int:
         return len(self.given_graph) if self.given_graph is not None else len(self.features)

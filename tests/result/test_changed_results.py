@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import graphsoft
 from graphsoft import Clustering, InputError
+from graphsoft.graph.features import Features
 from graphsoft.result.walks import EquivalentAdjacency
 from shared.awkward import LEVELS, A, X, same_partition
 from shared.shapes import bits
@@ -226,6 +227,16 @@ def test_a_method_of_ones_own_is_checked():
     for call in (graphsoft.cluster, lambda X, k, method: graphsoft.hierarchy(X, [k, 2], method=method)):
         with pytest.raises(InputError, match=r"^method: "):
             call(X, 5, method=Careless())
+
+
+def test_samples_made_by_hand():
+    graph = copy.deepcopy(graphsoft.as_graph(A))
+    write(graph.adjacency.indices, 5, FAR)
+    features = Features(TABLE.copy(), "cosine")
+    write(features.values.indices, 5, FAR)
+    for parts in ((graph, None), (None, features), (graphsoft.as_graph(A), Features(X[:7]))):
+        with pytest.raises(InputError, match=r"^sample: "):
+            graphsoft.methods.Sample(*parts)
 
 
 def test_operators_of_walks():
