@@ -34,6 +34,7 @@ _OPTIONS = {
     "output": "--output",
     "levels": "--levels",
     "labels": "--labels",
+    "header": "--header",
     "metric": "--metric",
     "weights": "--weights",
     "affinity": "--affinity",
@@ -120,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: graphsoft hierarchy data/penguins.csv --levels 20,6,3 --labels species -o out/",
         argument_default=argparse.SUPPRESS,  # what is not asked for is left to the library
     )
-    command.set_defaults(run=_hierarchy, output=None, labels=None)
+    command.set_defaults(run=_hierarchy, output=None, labels=None, header=None)
     add = command.add_argument
     add("input", help="csv, tsv, npy, npz, mtx, edges, edgelist, txt or graphml; also .gz")
     add(
@@ -131,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here")
     add("--directed", action="store_true", default=False, help="edges have a direction: cluster their flow")
+    add(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of a table has titles (found out)",
+    )
     add("--labels", metavar="NAME", help="known classes, only for scores: a column, array or node attribute")
     add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbors of a point (10)")
     add("--metric", help="distance between points, as euclidean or cosine (euclidean)")
@@ -156,7 +162,7 @@ def _hierarchy(options: argparse.Namespace) -> None:
     from graphsoft.levels import hierarchy
 
     sizes = _parse_levels(options.levels)
-    dataset = read(options.input, labels=options.labels, directed=options.directed)
+    dataset = read(options.input, options.labels, options.directed, options.header)
     if options.output == "":
         raise InputError("output", "is empty", "name a directory")
     output = None if options.output is None else Path(options.output)

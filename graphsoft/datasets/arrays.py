@@ -1,0 +1,65 @@
+"""Readers of arrays and matrices: npy, npz and Matrix Market."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array, load_npz
+
+from graphsoft.datasets.dataset import Dataset
+from graphsoft.datasets.text import refuse_labels
+from graphsoft.errors import InputError
+
+__all__ = ["read_mtx", "read_npy", "read_npz"]
+
+# Parts of a sparse matrix that must be whole numbers: SciPy would cut off what is behind a decimal point.
+WHOLE = frozenset({"indices", "indptr", "row", "col", "offsets", "shape"})
+
+
+def read_npy(path: Path, labels: str | None) -> Dataset:
+    """Read an array."""
+    refuse_labels(path, labels)
+    # mapped into memory, so that a header that promises more than the file holds allocates nothing
+    return Dataset(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def read_npz(path: Path, labels: str | None) -> Dataset:
+    """Read an archive of arrays, which may be the parts of a sparse matrix."""
+    # opened here, because NumPy would leave a file open that is no archive
+    with open(path, "rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it is no archive of arrays")
+        stored = list(archive.files)
+        if labels is not None and labels not in stored:
+            raise InputError("labels", f"there is no array {labels!r}", f"choose one of {', '.join(stored)}")
+        known = None if labels is None else np.array(archive[labels])
+        candidates = [name for name in stored if name != labels]
+        for name in WHOLE.intersection(candidates):
+            if "data" in candidates and archive[name].dtype.kind not in "iu":
+                raise ValueError(f"{name} has dtype {archive[name].dtype}, not whole numbers")
+        if "format" in candidates:
+            file.seek(0)
+            data = load_npz(file)
+        elif {"data", "indices", "indptr", "shape"} <= set(candidates):
+            parts = tuple(archive[name] for name in ("data", "indices", "indptr"))
+            data = csr_array(parts, shape=tuple(archive["shape"].tolist()))
+        elif "X" in candidates or len(candidates) == 1:
+            data = archive["X" if "X" in candidates else candidates[0]]
+        else:
+            held = ", ".join(stored) or "no arrays"
+            raise InputError("path", f"{path.name!r} holds {held}", "call the data X")
+    if known is not None and known.shape != data.shape[:1]:
+        problem = f"array {labels!r} has shape {known.shape}, the data {data.shape}"
+        raise InputError("labels", problem, "give one label for each point")
+    return Dataset(data, known)
+
+
+def read_mtx(path: Path, labels: str | None) -> Dataset:
+    """Read a matrix in the format of Matrix Market."""
+    from scipy.io import mmread
+
+    refuse_labels(path, labels)
+    matrix = mmread(path)
+    return Dataset(matrix if isinstance(matrix, np.ndarray) else csr_array(matrix))

@@ -1,0 +1,62 @@
+"""Text in files: opening it, and telling numbers, gaps and labels."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsoft.errors import InputError
+
+__all__ = ["GAPS", "as_labels", "is_number", "open_text", "refuse_labels"]
+
+# Fields that say that a value is missing.
+GAPS = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a text file, which may be compressed, and skip its byte order mark."""
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return open(path, encoding="utf-8-sig", newline="")
+
+
+def is_number(field: str) -> bool:
+    """Tell whether a field is a number, finite or not.
+
+    Examples
+    --------
+    >>> [is_number(field) for field in ("1e3", "-.5", "nan", "1_0", "x")]
+    [True, True, True, False, False]
+    """
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return "_" not in field  # float() reads 1_0 as ten
+
+
+def as_labels(known: Sequence[Any]) -> NDArray[Any]:
+    """Return integers if every label is written as one, else text.
+
+    Examples
+    --------
+    >>> as_labels(["1", "10"]).tolist(), as_labels(["01", "10"]).tolist()
+    ([1, 10], ['01', '10'])
+    """
+    text = np.array([str(label) for label in known])
+    try:
+        numbers = text.astype(np.int64)
+    except (ValueError, OverflowError):
+        return text
+    return numbers if (numbers.astype(text.dtype) == text).all() else text
+
+
+def refuse_labels(path: Path, labels: str | None) -> None:
+    """Refuse to look for labels in a file that has none."""
+    if labels is not None:
+        raise InputError("labels", f"{path.suffix} files hold no labels", "leave labels out")
