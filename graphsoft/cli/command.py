@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# how the user wrote what the library calls by another name
+# How the user wrote what the library calls by another name.
 _OPTIONS = {
     "path": "input",
     "X": "input",
@@ -59,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when all went well, 1 when the system failed (a full disk, memory), 2 for wrong input, 130 after
-        Ctrl-C, 141 when the reader of the output went away.
+        0 if all went well, 1 if the system failed (a full disk, too little memory), 2 for wrong input, 130
+        after Ctrl-C, 141 if the reader of the output closed it.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(code: int, message: str) -> int:
-    with contextlib.suppress(OSError):  # the code still tells where nothing can be written
+    with contextlib.suppress(OSError):  # if nothing can be written, the exit code still tells
         print(f"graphsoft: {printable(message)}", file=sys.stderr, flush=True)
     return code
 
@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         help="find a hierarchy of soft clusters",
         description="Find a hierarchy of soft clusters in a table, a matrix or a graph.",
         epilog="example: graphsoft hierarchy data/penguins.csv --levels 20,6,3 --labels species -o out/",
-        argument_default=argparse.SUPPRESS,  # what is not asked for is left to the library
+        argument_default=argparse.SUPPRESS,  # the library decides about what is not asked for
     )
     command.set_defaults(run=_hierarchy, output=None, labels=None, header=None)
     add = command.add_argument
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         "--levels",
         required=True,
         metavar="M,M,...",
-        help="falling numbers of clusters, as 100,20,10, or auto",
+        help="falling numbers of clusters, such as 100,20,10, or auto",
     )
     add("-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here")
     add("--directed", action="store_true", default=False, help="edges have a direction: cluster their flow")
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--labels", metavar="NAME", help="known classes, only for scores: a column, array or node attribute")
     add("--neighbors", dest="n_neighbors", type=int, metavar="K", help="neighbors of a point (10)")
-    add("--metric", help="distance between points, as euclidean or cosine (euclidean)")
+    add("--metric", help="distance between points, such as euclidean or cosine (euclidean)")
     add("--weights", help="how distances become weights (local-scaling)")
     add("--affinity", help="is the input points or a graph: auto, features, precomputed (auto)")
     add("--method", help="clustering method (relation)")
@@ -148,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="refine every level on the graph of the points",
     )
-    add("--min-children", type=int, metavar="M", help="least clusters under each of the next level")
+    add("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
     add("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
     add("--quiet", action="store_true", default=False, help="no progress, no tables")
     add("--force", action="store_true", default=False, help="overwrite what graphsoft did not write")
@@ -181,9 +181,10 @@ def _hierarchy(options: argparse.Namespace) -> None:
     scores = [] if dataset.labels is None else score_levels(h, dataset.labels)
     if output is not None:
         asked = {"input": options.input, "levels": sizes, "directed": options.directed, **keywords}
+        asked |= {} if options.header is None else {"header": options.header}
         _write(output, h, dataset, scores, asked)
     if not options.quiet:
-        print("\n".join(summarize(h, dataset.labels, scores)))
+        print("\n".join(summarize(h, dataset.labels, scores, dataset.notes)))
         if output is not None:
             written = f"tree.json, labels.csv, memberships and report.json are in {printable(str(output))}"
             print(written, file=sys.stderr)
@@ -196,12 +197,12 @@ def _parse_levels(text: str) -> list[int] | str:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            "levels", f"got {shown(text)}", "give whole numbers with commas, as 100,20,10, or auto"
+            "levels", f"got {shown(text)}", "give whole numbers with commas, such as 100,20,10, or auto"
         ) from None
 
 
 def _check_output(folder: Path, force: bool) -> None:
-    """Make the folder; refuse, before the long work, to write over files of someone else."""
+    """Make the folder. Refuse, before the long work, to overwrite files that graphsoft did not write."""
     if folder.exists() and not folder.is_dir():
         raise InputError("output", f"{str(folder)!r} is a file", "name a directory")
     folder.mkdir(parents=True, exist_ok=True)
@@ -230,31 +231,34 @@ def _is_ours(folder: Path) -> bool:
 def _write(
     folder: Path, h: Hierarchy, dataset: Dataset, scores: list[dict[str, float]], asked: Mapping[str, Any]
 ) -> None:
-    from graphsoft.formats.export import labels_to_csv, memberships_to_npz, tree_to_json, write_atomic
+    from graphsoft.formats.atomic import write_atomic
+    from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
+    from graphsoft.formats.tree_json import tree_to_json
 
     report = {
         "program": "graphsoft",
         "version": _version(),
         "asked": asked,
+        "read": dataset.notes,
         "scores": scores,
         "report": h.report,
     }
     text = json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
-    # first, for it also marks the folder as written by graphsoft if the run stops among the files
+    # first, because it marks the folder as graphsoft's own even if the run stops before all files are written
     write_atomic(folder / "report.json", lambda file: file.write(text.encode("utf-8")))
     tree_to_json(h.tree, folder / "tree.json")
     names = h.nodes if dataset.names is None else dataset.names
     labels_to_csv(names, [level.labels for level in h], [level.entropy for level in h], folder / "labels.csv")
     for index, level in enumerate(h):
         memberships_to_npz(level.memberships, folder / f"memberships-{index}.npz")
-    for old in folder.iterdir():  # a former run had more levels: its files do not belong to this tree
+    for old in folder.iterdir():  # if an earlier run had more levels, its files do not belong to this tree
         match = _MEMBERSHIPS.fullmatch(old.name)
         if match and int(match[1]) >= len(h):
             old.unlink()
 
 
 def plain(value: Any) -> Any:
-    """Turn a report into what JSON knows; numbers that are not finite become null.
+    """Turn a report into types that JSON has; numbers that are not finite become null.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,10 @@ def score_levels(h: Hierarchy, known: ArrayLike) -> list[dict[str, float]]:
 
 
 def summarize(
-    h: Hierarchy, known: NDArray[Any] | None = None, scores: list[dict[str, float]] | None = None
+    h: Hierarchy,
+    known: NDArray[Any] | None = None,
+    scores: list[dict[str, float]] | None = None,
+    notes: Sequence[str] = (),
 ) -> list[str]:
     """Describe the top of a hierarchy in lines of text.
 
@@ -57,6 +61,8 @@ def summarize(
         Known classes: adds to every cluster its commonest class and the share of points in it.
     scores : list of dict, optional
         From `score_levels`: adds a table of them.
+    notes : sequence of str
+        What was assumed about the file, to stand before the notes of the report.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def summarize(
     """
     sizes = [len(level.mass) for level in h]
     lines = [f"{len(h.nodes)} points -> {' -> '.join(map(str, sizes))} clusters"]
-    lines += [f"note: {printable(note)}" for note in h.report.notes]
+    lines += [f"note: {printable(note)}" for note in (*notes, *h.report.notes)]
     for index in levels_shown(sizes):
         lines += ["", f"level {index}: {sizes[index]} clusters, heaviest first"]
         lines += aligned(_cluster_rows(h, index, known), _TEXT)

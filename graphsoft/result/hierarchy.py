@@ -16,7 +16,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.settings import Settings
-from graphsoft.formats.export import tree_to_json
+from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer

@@ -1,74 +1,28 @@
-import csv
-import io
+"""The command line: what it passes on, prints and writes, with a stand-in for the library."""
+
 import json
 import os
 import runpy
-import signal
-import subprocess
 import sys
 import types
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import load_npz
 
 from graphsoft.cli import command
 from graphsoft.cli.summary import score_levels, summarize
-from graphsoft.cli.terminal import ProgressLine, printable
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.tree import build_tree
+from shared.stand_in import StandIn, StandInLevel
 
 DATA = Path(__file__).parents[2] / "data"
 DIGITS = str(DATA / "digits.csv.gz")
 IRIS = str(DATA / "iris.csv")
 NOVEL = str(DATA / "les_miserables.graphml")
 KARATE = str(DATA / "karate.graphml")
-
-
-# ------------------------------------------------------------------------------------------ a stand-in
-# what needs faults on purpose, or only shapes, runs on a hierarchy made by hand; the real one comes below
-
-
-@dataclass(frozen=True)
-class StandInLevel:
-    memberships: csr_array
-    labels: np.ndarray
-    entropy: np.ndarray
-    mass: np.ndarray
-
-
-@dataclass(frozen=True)
-class StandInReport:
-    gap: float
-    trace: np.ndarray
-    notes: tuple = ()
-
-
-class StandIn(list):
-    """Cuts the rows into runs of equal length, and these again."""
-
-    def __init__(self, count, sizes):
-        parents = []
-        for level, size in enumerate(sizes):
-            labels = np.arange(count) * size // count
-            likeliest = csr_array((np.full(count, 0.75), (np.arange(count), labels)), shape=(count, size))
-            others = csr_array(
-                (np.full(count, 0.25), (np.arange(count), (labels + 1) % size)), shape=(count, size)
-            )
-            memberships = csr_array(likeliest + others)
-            mass = np.bincount(labels, minlength=size).astype(float)
-            self.append(StandInLevel(memberships, labels, np.full(count, 0.5), mass))
-            if level:
-                below = sizes[level - 1]
-                up = np.arange(below) * size // below
-                parents.append(csr_array((np.ones(below), (np.arange(below), up)), shape=(below, size)))
-        self.nodes = range(count)
-        self.report = StandInReport(float("nan"), np.array([-2.0, -1.0]))
-        masses = [level.mass for level in self]
-        self.tree = build_tree(parents, masses, [mass.astype(int) for mass in masses])
 
 
 @pytest.fixture
@@ -113,12 +67,36 @@ def test_only_what_was_asked_for_is_passed_on(library):
     }
 
 
+def test_headers_can_be_told(library, tmp_path, capsys):
+    path = tmp_path / "years.csv"
+    rows = "".join(f"{k % 7},{k % 5},{k % 3}\n" for k in range(30))
+    path.write_text("2020,2021,2022\n" + rows.replace(",", ".5,"))
+    for options, points in (((), 30), (("--header",), 30), (("--no-header",), 31)):
+        assert run("hierarchy", path, "--levels", "3", "-o", tmp_path / "out", *options) == 0
+        assert library[-1][0].shape == (points, 3)
+        taken = "the header" if points == 30 else "a point: there is no header"
+        assert f"note: line 1 was taken as {taken}\n" in capsys.readouterr().out
+        report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+        assert report["read"] == [f"line 1 was taken as {taken}"]
+        assert report["asked"].get("header") == {0: None, 1: points == 30}[len(options)]
+    path.write_text("5,6,7\n" + rows)
+    assert run("hierarchy", path, "--levels", "3", "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(
+        "graphsoft: warning: line 1 (5, 6, 7) was taken as a point, but may be a header; say"
+    )
+    assert run("hierarchy", KARATE, "--levels", "3", "--header") == 2
+    assert capsys.readouterr().err.startswith("graphsoft: --header: .graphml files have no header")
+
+
 def test_what_is_printed(library, capsys):
     assert run("hierarchy", IRIS, "--levels", "40,6,3", "--labels", "label") == 0
     out, err = capsys.readouterr()
     assert err == "neighbors: 0 %\n"
     expected = """\
 150 points -> 40 -> 6 -> 3 clusters
+note: line 1 was taken as the header
 
 level 2: 3 clusters, heaviest first
 cluster  size  mass   share  certainty  class        pure  main children
@@ -340,143 +318,3 @@ def test_scores_of_levels():
     scores = score_levels(StandIn(6, [3, 2]), ["a", "a", "a", "b", "b", "b"])
     assert scores[1] == {"accuracy": 1.0, "nmi": pytest.approx(1.0), "adjusted_rand": 1.0, "purity": 1.0}
     assert scores[0]["accuracy"] == pytest.approx(4 / 6)
-
-
-# ------------------------------------------------------------------------------------------ the terminal
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_redrawn_on_a_terminal(monkeypatch):
-    now = iter([0.0, 0.05, 0.2, 0.21])
-    monkeypatch.setattr("time.monotonic", lambda: next(now))
-    line = ProgressLine(stream := Terminal())
-    line.clear()
-    assert stream.getvalue() == ""
-    for stage, done in (("one", 0), ("one", 1), ("one", 2), ("two", 0)):
-        line.update(stage, done, 4)
-    line.clear()
-    assert stream.getvalue() == "\rone: 0 %\x1b[K\rone: 50 %\x1b[K\rtwo: 0 %\x1b[K\r\x1b[K"
-
-
-def test_progress_is_sparse_in_a_file(monkeypatch):
-    now = iter([0.0, 5.0, 12.0, 13.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(now))
-    line = ProgressLine(stream := io.StringIO())
-    for stage, done in (("one", 0), ("one", 1), ("one", 2), ("two", 0)):
-        line.update(stage, done, 0 if stage == "two" else 4)
-    line.clear()
-    assert stream.getvalue() == "one: 0 %\none: 50 %\ntwo\n"
-
-
-def test_progress_fits_the_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "10")
-    line = ProgressLine(stream := Terminal())
-    line.update("a long stage", 1, 2)
-    assert stream.getvalue() == "\ra long st\x1b[K"
-
-
-def test_printable():
-    assert printable("名 é a\x1b\x07\u202e\u200b\ud800\n") == "名 é a??????"
-
-
-# ------------------------------------------------------------------------------------------ the real thing
-
-
-def started(*arguments, **environment):
-    """Start the command line in a process of its own, far from the checkout."""
-    paths = [str(Path(command.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "graphsoft", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
-    )
-
-
-def finish(process):
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out.decode(), err.decode()
-
-
-def test_digits_from_file_to_files(tmp_path):
-    arguments = ["hierarchy", DIGITS, "--levels", "100,20,10", "--labels", "label", "-o"]
-    code, out, err = finish(started(*arguments, tmp_path / "one"))
-    assert code == 0, err
-    assert "1797 points -> 100 -> 20 -> 10 clusters" in out
-    report = json.loads((tmp_path / "one" / "report.json").read_text(encoding="utf-8"))
-    assert report["scores"][2]["accuracy"] > 0.8
-    with open(tmp_path / "one" / "labels.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 1797
-    for level, size in enumerate((100, 20, 10)):
-        memberships = load_npz(tmp_path / "one" / f"memberships-{level}.npz")
-        assert memberships.shape == (1797, size)
-        np.testing.assert_allclose(memberships.sum(axis=1), 1.0, atol=1e-5)
-        labels = [int(row[f"level_{level}"]) for row in rows]
-        assert (memberships.toarray()[range(1797), labels] == memberships.max(axis=1).toarray()).all()
-    tree = json.loads((tmp_path / "one" / "tree.json").read_text(encoding="utf-8"))
-    assert len(tree["children"]) == 10
-    assert sum(child["size"] for child in tree["children"]) == 1797
-
-    assert finish(started(*arguments, tmp_path / "two", NUMBA_NUM_THREADS="1"))[:2] == (0, out)
-    for name in os.listdir(tmp_path / "one"):
-        if name != "report.json":  # it holds seconds
-            assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-@pytest.mark.parametrize("name", ["karate.graphml", "les_miserables.graphml", "patterns/blocks.graphml"])
-def test_graphs_from_file_to_files(tmp_path, name):
-    assert run("hierarchy", DATA / name, "--levels", "9,3", "-o", tmp_path, "--quiet") == 0
-    assert load_npz(tmp_path / "memberships-1.npz").shape[1] == 3
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in (DATA / "patterns").glob("*.csv")))
-def test_patterns(capsys, name):
-    assert run("hierarchy", DATA / "patterns" / name, "--levels", "20,2", "--labels", "label") == 0
-    assert "scores against the known classes" in capsys.readouterr().out
-
-
-def test_names_of_edge_lists_come_back(tmp_path):
-    (tmp_path / "a.edges").write_text("=A1 名\n名 c\nc =A1\nc d\n", encoding="utf-8")
-    assert run("hierarchy", tmp_path / "a.edges", "--levels", "2", "-o", tmp_path / "out", "--quiet") == 0
-    with open(tmp_path / "out" / "labels.csv", encoding="utf-8", newline="") as file:
-        assert [row["name"] for row in csv.DictReader(file)] == ["'=A1", "名", "c", "d"]
-
-
-def test_wrong_levels_reach_the_user():
-    code, out, err = finish(started("hierarchy", KARATE, "--levels", "3,10"))
-    assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith("graphsoft: --levels: ")
-    assert "Traceback" not in err
-
-
-def test_ascii_terminals(tmp_path):
-    (tmp_path / "a.csv").write_text(
-        "x,kind\n" + "".join(f"{k},名{k % 2}\n" for k in range(8)), encoding="utf-8"
-    )
-    arguments = ["hierarchy", tmp_path / "a.csv", "--levels", "2", "--labels", "kind", "--neighbors", "3"]
-    settings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-    code, out, err = finish(started(*arguments, **settings))
-    assert code == 0, err
-    assert "\\u540d" in out
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
-def test_interrupt_and_broken_pipe():
-    process = started("hierarchy", DIGITS, "--levels", "100,20,10")
-    assert process.stderr.readline()  # the first stage has begun
-    process.send_signal(signal.SIGINT)
-    code, out, err = finish(process)
-    assert (code, out) == (130, "")
-    assert err.endswith("graphsoft: interrupted\n")
-    assert "Traceback" not in err
-
-    process = started("hierarchy", KARATE, "--levels", "3")
-    process.stdout.close()
-    assert process.wait(timeout=300) == 141
-    assert b"Traceback" not in process.stderr.read()
-    process.stderr.close()

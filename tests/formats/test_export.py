@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
 from graphsoft.errors import InputError
-from graphsoft.formats.export import labels_to_csv, memberships_to_npz, tree_to_json, write_atomic
+from graphsoft.formats.atomic import write_atomic
+from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
+from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.tree import build_tree
 
 
