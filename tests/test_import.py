@@ -126,11 +126,9 @@ def test_kernels_are_cached(elsewhere, tmp_path):
     assert cache_hits(elsewhere, NUMBA_CACHE_DIR=cache) == 1
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
-    cache = str(tmp_path / "cache")
-    used, compiled, _ = run(POINTS + COUNTED, NUMBA_CACHE_DIR=cache).split("\n", 2)
-    assert int(compiled) >= int(used) > 5
-    used, compiled, _ = run(POINTS + COUNTED, NUMBA_CACHE_DIR=cache).split("\n", 2)
+def test_a_second_process_compiles_nothing():
+    run(POINTS)  # fills the cache, unless it is full already
+    used, compiled, _ = run(POINTS + COUNTED).split("\n", 2)
     assert int(used) > 5
     assert compiled == "0"
 
