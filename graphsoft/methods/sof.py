@@ -118,7 +118,7 @@ class SoF:
         graph = pairs if self.start == "random" else sample.with_pairs_as_weights().graph
         largest = 1.0 if whole else float(pairs.adjacency.data.max())
         if sample.pairs is not None:
-            pairs, largest = _informed(pairs, largest, sample.pairs), 1.0
+            pairs, largest = _with_known_pairs(pairs, largest, sample.pairs), 1.0
         shares = start_shares(graph, count, self.start, random)
         relative = self.chances == "relative"
         problem = _Problem.of(pairs, largest, relative, 1.0 if whole or not relative else 0.0)
@@ -209,9 +209,9 @@ def _has_all_loops(graph: Graph) -> bool:
     return bool((graph.adjacency.diagonal() > 0).all())
 
 
-def _informed(graph: Graph, largest: float, side: sp.csr_array) -> Graph:
+def _with_known_pairs(graph: Graph, largest: float, known: sp.csr_array) -> Graph:
     """Set the probabilities of known pairs to 1 and 0."""
-    chances = (graph.adjacency / largest + side).tocsr()
+    chances = (graph.adjacency / largest + known).tocsr()
     np.clip(chances.data, 0.0, 1.0, out=chances.data)
     chances.eliminate_zeros()
     chances.sort_indices()

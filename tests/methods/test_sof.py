@@ -11,7 +11,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.pairwise import all_pairs
 from graphsoft.methods import Sample, SoF
-from graphsoft.methods.sof import PAIRS, STAGES, _informed, _Problem, _proper
+from graphsoft.methods.sof import PAIRS, STAGES, _Problem, _proper, _with_known_pairs
 from naive import sof as naive_sof
 from shared.shapes import cloud, cloud_graph, factorized, graph_of, ring_of_cliques
 from shared.strategies import extreme, graphs, weight_matrices
@@ -203,7 +203,7 @@ def test_known_pairs(pairs):
 def test_chances_of_known_pairs():
     W = np.array([[0, 4, 2], [4, 0, 0], [2, 0, 0.0]])
     side = sp.csr_array([[0, 0, -1], [0, 0, 1], [-1, 1, 0.0]])
-    informed = _informed(graph_of(W), 4.0, side)
+    informed = _with_known_pairs(graph_of(W), 4.0, side)
     assert informed.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     assert informed.adjacency.nnz == 4
 
