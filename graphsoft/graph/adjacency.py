@@ -1,4 +1,4 @@
-"""Graphs as they come from outside, made symmetric to the last bit or refused."""
+"""Edge weights as users pass them: made symmetric to the last bit, or refused."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ __all__ = [
 
 TOLERANCE = 1e-8  # how far the two directions of an edge may differ, relative to the larger
 BLOCK = 1 << 20  # entries
-MODEST = 64  # weights whose largest is within 2**±MODEST stay as they are
-# Weights of a graph that comes in again: their inverses, and sums of their squares, are finite.
+MODEST = 64  # weights stay as they are if the largest is within 2**±MODEST
+# Within these bounds the inverses of weights, and sums of their squares, are finite.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), 2.0**256
-# Distances of points in clusters have 0.3 to 0.9 here, similarities below 0, and noise up to 0.2.
+# The relative score in `warn_of_distances` is 0.3 to 0.9 for distances between points in clusters, below 0
+# for similarities, and up to 0.2 for noise.
 LIKE_DISTANCES = 0.25
 
 
@@ -46,7 +47,7 @@ def weight_matrix(
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
-        Finite float64 entries with valid indices, possibly unsorted or repeated; it is not changed.
+        Finite float64 entries with valid indices, possibly unsorted or repeated. It is not changed.
     argument : str
         The name to use in errors.
     names : sequence of n, optional
@@ -55,8 +56,8 @@ def weight_matrix(
     Returns
     -------
     csr_array of shape (n, n)
-        Positive entries, possibly asymmetric. Very large or very small weights are multiplied by one power of
-        two.
+        Positive entries, possibly asymmetric. If weights are very large or very small, all are multiplied by
+        one power of two.
     list of str
         What was done.
 
@@ -78,7 +79,7 @@ def weight_matrix(
                 f"has weights between {smallest:g} and {largest:g}, too far apart for float64",
                 "rescale the weights or drop the negligible ones",
             )
-        # the inverse of the smallest must be finite too
+        # the smallest must not be subnormal, or else its inverse could overflow
         if abs(exponent) > MODEST or smallest < np.finfo(np.float64).tiny:
             data = np.ldexp(data, -exponent)
             notes.append(f"weights multiplied by 2**{-exponent}")
@@ -152,9 +153,9 @@ def _is_framed(matrix: Any) -> bool:
 
 
 def _sizes(data: Array) -> tuple[float, float]:
-    """Find the smallest and the largest absolute value that is not zero; infinity and 0 if there is none."""
+    """Find the smallest and the largest absolute value other than zero, or infinity and 0 if all are zero."""
     smallest, largest = np.inf, 0.0
-    for start in range(0, len(data), BLOCK):  # a block at a time, for it takes copies
+    for start in range(0, len(data), BLOCK):  # in blocks, because each step makes a copy
         sizes = np.abs(data[start : start + BLOCK])
         sizes = sizes[sizes > 0]
         smallest = min(smallest, float(sizes.min(initial=np.inf)))
@@ -163,7 +164,7 @@ def _sizes(data: Array) -> tuple[float, float]:
 
 
 def _entry(matrix: sp.csr_array, row: int, column: int) -> float:
-    """Look up an entry as the caller gave it."""
+    """Look up an entry of the caller's matrix."""
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     return float(matrix.data[part][matrix.indices[part] == column].sum())
 
@@ -180,7 +181,7 @@ def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | Non
     csr_array of shape (n, n)
         The matrix, exactly symmetric, if all pairs agree up to `TOLERANCE`.
     pair of int or None
-        Row and column of the pair that differs most, if any differs by more than that.
+        Row and column of the pair that differs most, or None if all agree.
 
     Examples
     --------
@@ -203,14 +204,14 @@ def asymmetry(matrix: sp.csr_array) -> tuple[sp.csr_array, tuple[int, int] | Non
 def _is_mirrored(matrix: sp.csr_array) -> bool:
     """Tell whether a matrix equals its transpose, by a sum of hashes over its entries.
 
-    To look every entry's mirror image up would take twenty times as long on a large graph. Where something
-    differs, it would be by a chance of 2**-64 that this does not notice.
+    Looking up the mirror image of every entry would take twenty times as long on a large graph. If a matrix
+    is not symmetric, this misses it with a probability of 2**-64.
     """
     edges = rows_of(matrix)
     edges = edges._replace(values=edges.values.view(np.uint64))
 
     def piece(start: int, stop: int) -> int:
-        with np.errstate(over="ignore"):  # NumPy minds that hashes wrap, where nothing is compiled
+        with np.errstate(over="ignore"):  # without the compiler NumPy would warn that hashes wrap
             return int(mirror_sum(edges, start, stop))
 
     return sum(map_pieces(piece, pieces_by_load(matrix.indptr, LOAD))) % 2**64 == 0
@@ -222,7 +223,7 @@ def refuse_asymmetric(
     argument: str,
     names: Sequence[Any] | None = None,
 ) -> InputError:
-    """Make the error for a pair of nodes whose two weights differ."""
+    """Make the error for an edge whose two directions have different weights."""
     row, column = pair
     there, back = _entry(matrix, row, column), _entry(matrix, column, row)
     remedy = (
@@ -231,7 +232,7 @@ def refuse_asymmetric(
         "need equally many entries in each row, by rising distance"
     )
     named = (
-        "follow the directions by graphsoft.directed_graph(graph) or --directed, "
+        "follow the directions with graphsoft.directed_graph(graph) or --directed, "
         "or pass graph.to_undirected()"
     )
     return InputError(
@@ -243,7 +244,7 @@ def refuse_asymmetric(
 
 
 def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
-    """Read a matrix of distances to nearest neighbors, as scikit-learn's ``KNeighborsTransformer`` makes it.
+    """Read distances to nearest neighbors, such as scikit-learn's ``KNeighborsTransformer`` makes.
 
     Parameters
     ----------
@@ -253,9 +254,9 @@ def neighbor_lists(matrix: sp.csr_array) -> tuple[Array, Array] | None:
     Returns
     -------
     indices, distances : ndarrays of shape (n, k), or None
-        Neighbors by rising distance. None unless every row stores the same number of entries, the diagonal
-        is 0 or absent, nothing is negative, no column comes twice in a row, and the entries of every row rise
-        (or every row stores its zero on the diagonal): so similarities are not mistaken for distances.
+        Neighbors by rising distance. None unless every row stores the same number of entries, none of them
+        negative, with no column twice, and 0 or nothing on the diagonal. The entries of every row must also
+        rise, or every row must store its diagonal, so that similarities are not mistaken for distances.
 
     Examples
     --------
@@ -292,10 +293,10 @@ def check_square(matrix: sp.csr_array, argument: str = "X") -> None:
 
 
 def warn_of_distances(matrix: sp.csr_array) -> None:
-    """Warn where weights between nearly all points look like distances.
+    """Warn if weights between nearly all points look like distances.
 
-    Of the sides of a triangle the two longest are the nearest to each other, and of weights between three
-    points the two least are, for what is near to one of two near points is near to the other.
+    Take three points. Of their distances the two largest are usually close to each other, because a point
+    that is far from one of two neighbors is far from the other. Of their similarities, the two smallest are.
 
     Examples
     --------
@@ -309,12 +310,12 @@ def warn_of_distances(matrix: sp.csr_array) -> None:
     rows, steps = np.arange(count), range(1, 4)
     apart = [np.asarray(matrix[rows, (rows + step) % count], dtype=np.float64) for step in range(7)]
     sides = [[apart[one], np.roll(apart[two], -one), apart[one + two]] for one in steps for two in steps]
-    least, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
-    towards = (middle - least - (largest - middle)).sum()
-    if towards > LIKE_DISTANCES * (largest - least).sum():
+    smallest, middle, largest = np.sort(np.stack(sides), axis=1).transpose(1, 0, 2)
+    score = (middle - smallest - (largest - middle)).sum()
+    if score > LIKE_DISTANCES * (largest - smallest).sum():
         warn(
-            "X looks like distances between all points, and is taken as weights, the larger the nearer; "
-            "pass features, or weights as np.exp(-((X / X.mean()) ** 2))"
+            "X looks like distances between all points, but is taken as weights, where larger is nearer; "
+            "pass features, or weights such as np.exp(-((X / X.mean()) ** 2))"
         )
 
 
@@ -325,9 +326,9 @@ def is_networkx(data: Any) -> bool:
 
 
 def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, ...], list[str]]:
-    """Read a networkx graph: its edges (unsorted, both directions), its nodes, and what was done.
+    """Read a networkx graph: its edges (unsorted, in both directions), its nodes, and what was done.
 
-    Parallel edges stay repeated. Edges weigh 1 if none has a ``weight``.
+    Parallel edges are separate entries. All edges weigh 1 if none has a ``weight``.
 
     Examples
     --------

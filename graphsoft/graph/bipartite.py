@@ -1,4 +1,4 @@
-"""Bipartite graphs: documents and words, customers and goods, clustered on both sides at once."""
+"""Bipartite graphs, such as documents and words, or customers and goods, clustered on both sides at once."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
     Parameters
     ----------
     A : array_like, data frame or sparse matrix of shape (r, c)
-        Entries of at least 0, which become the weights of edges: as counts or tf-idf of words (columns) in
-        documents (rows).
+        Entries of at least 0, which become the weights of edges, such as counts or tf-idf of words (columns)
+        in documents (rows).
     rows, columns : iterable, optional
-        Names of the rows and of the columns, all different; numbers of either where they are not given. If
-        neither is, nodes are ``range(r + c)``.
+        Names of the rows and of the columns, all different. If only one of the two is given, the other has
+        numbers. If neither is, nodes are ``range(r + c)``.
 
     Returns
     -------
     Graph
-        Of r + c nodes, rows first, with the adjacency ``[[0, A], [A^T, 0]]``. So in what `hierarchy` makes of
-        it, ``memberships[:r]`` are those of the rows, and ``memberships[r:]`` those of the columns.
+        Of r + c nodes, rows first, with the adjacency ``[[0, A], [A^T, 0]]``. In a hierarchy of this graph,
+        ``memberships[:r]`` are those of the rows, and ``memberships[r:]`` those of the columns.
 
     Notes
     -----
     Relation factorization of such a graph is the aspect model, also known as probabilistic latent semantic
-    analysis (T. Hofmann, 1999): ``A ~ N sum_q p(q) p(row | q) p(column | q)`` with N the sum of A. For what
-    a sweep gives to a cluster comes from edges, each of which gives alike to its two ends; so every cluster
-    holds the same mass on both sides, ``p(q) = lambda_q / 2N``, and ``p(row | q)`` is twice the row's part of
-    the cluster's mass. The log-likelihood of the graph is twice that of the table, but for a constant.
-    Memberships are ``p(q | row)`` and ``p(q | column)``. The aspect model draws its start; here it is a
-    contraction, and a hierarchy comes with it. Tables take more sweeps than graphs of neighbors: give a flat
-    clustering ``method=Relation(rounds=30)``.
+    analysis (T. Hofmann, 1999): ``A ~ N sum_q p(q) p(row | q) p(column | q)`` with N the sum of A. A sweep
+    assigns parts of edges to clusters, and an edge adds as much mass to one of its ends as to the other. So
+    every cluster has the same mass on both sides, ``p(q) = lambda_q / 2N``, and ``p(row | q)`` is twice the
+    row's part of the cluster's mass. The log-likelihood of the graph is twice that of the table, up to a
+    constant. Memberships are ``p(q | row)`` and ``p(q | column)``.
 
-    A networkx graph that is bipartite goes into `hierarchy` as it is.
+    The aspect model starts at random. Here the start is a contraction, which also gives a hierarchy. Tables
+    take more sweeps than graphs of neighbors: use ``method=Relation(rounds=30)`` for a flat clustering.
+
+    Pass a networkx graph that is bipartite to `hierarchy` as it is.
 
     Examples
     --------
@@ -65,25 +66,25 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
         matrix = sparse_matrix(A, "A", rounded=True)
     else:
         matrix = sp.csr_array(dense_matrix(A, "A", rounded=True).astype(np.float64))
-    above, beside = matrix.shape
-    nodes = _names(rows, columns, above, beside)
+    row_count, column_count = matrix.shape
+    nodes = _names(rows, columns, row_count, column_count)
     weights, notes = weight_matrix(matrix, "A")
     both = sp.block_array([[None, weights], [weights.T, None]], format="csr")
     made = as_graph(both, affinity="precomputed")
-    notes = [f"{above} rows beside {beside} columns", *notes, *made.notes]
+    notes = [f"{row_count} rows and {column_count} columns", *notes, *made.notes]
     return replace(made, nodes=nodes or made.nodes, notes=tuple(notes))
 
 
 def _names(
-    rows: Iterable[Any] | None, columns: Iterable[Any] | None, above: int, beside: int
+    rows: Iterable[Any] | None, columns: Iterable[Any] | None, row_count: int, column_count: int
 ) -> Sequence[Any] | None:
-    """Check names, and put those of the columns behind those of the rows."""
+    """Check names, and list those of the rows before those of the columns."""
     if rows is None and columns is None:
         return None
-    one = _listed("rows", rows, above)
-    two = _listed("columns", columns, beside)
+    of_rows = _listed("rows", rows, row_count)
+    of_columns = _listed("columns", columns, column_count)
     seen: set[Any] = set()
-    for argument, names in (("rows", one), ("columns", two)):
+    for argument, names in (("rows", of_rows), ("columns", of_columns)):
         for name in names:
             try:
                 new = name not in seen
@@ -91,9 +92,9 @@ def _names(
                 raise InputError(argument, f"holds {shown(name)}", "use names that can be keys") from None
             if not new:
                 problem = f"holds {shown(name)}, which is the name of another node"
-                raise InputError(argument, problem, "use names that differ, as ('word', name)")
+                raise InputError(argument, problem, "use names that differ, such as ('word', name)")
             seen.add(name)
-    return (*one, *two)
+    return (*of_rows, *of_columns)
 
 
 def _listed(argument: str, names: Iterable[Any] | None, count: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Directed graphs: the walk that follows their edges, and how often it is seen on each of them."""
+"""Directed graphs: the random walk along their edges, and how often it uses each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["directed_graph"]
 
 # The walk has settled when a step moves less than this share of the whole.
 SETTLED = 1e-12
-# A walk that has not settled by then hardly forgets where it began.
+# A walk that has not settled after so many steps hardly ever will.
 MAX_STEPS = 20_000
 
 
@@ -31,39 +31,39 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
     """Turn a directed graph into an undirected one that keeps its random walk.
 
     A walk follows the edges, from i to j with the chance ``P_ij = a_ij / sum_j a_ij``, and visits node i with
-    the frequency ``pi_i`` in the long run. The weight of an edge of the result is how often this walk is seen
-    on it, in either direction: ``W = (Pi P + P^T Pi) / 2``. So clusters of it are groups that the walk stays
-    in, whatever their form: groups of nodes with edges in the same directions are not enough.
+    the frequency ``pi_i`` in the long run. The weight of an edge in the result is how often this walk uses
+    it, in either direction: ``W = (Pi P + P^T Pi) / 2``. So the clusters are groups in which the walk stays
+    for long. Nodes that merely have edges to the same other nodes do not form one.
 
     Parameters
     ----------
     X : networkx graph, sparse or dense square matrix, or Graph
         Entry ``a_ij``, at least 0, is the weight of the edge from i to j.
     teleport : float
-        From 0 to 1: how often the walk jumps instead of following an edge. It lands on nodes in proportion to
-        the weight that leaves them, and so it does from nodes that no edge leaves. Jumps decide where the
-        walk is, and are not part of the result, which stays as sparse as X. Without any (0) every node must
-        be on a way back to itself; with nothing else (1) the result is ``(A + A^T) / 2``.
+        From 0 to 1: how often the walk jumps instead of following an edge. It jumps to nodes in proportion to
+        the weight of the edges that leave them. From nodes that no edge leaves it always jumps. Jumps
+        influence where the walk is, but are not part of the result, which stays as sparse as X. With 0 every
+        edge must be part of a cycle. With 1 the result is ``(A + A^T) / 2``.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     Graph
-        With the names of the nodes, for `hierarchy`, `cluster` and whatever else takes a graph.
+        With the names of the nodes, for `hierarchy`, `cluster` and all else that takes a graph.
 
     Notes
     -----
-    ``pi`` is scaled to add up to the weight of X: a symmetric X comes back as it is, with any teleport.
-    A row sum is the mean of the flow into the node and the flow out of it. Without teleport both are
-    ``pi_i``; then the walk on the result visits nodes as often as the directed one, and leaves any set of
-    nodes as often. Weights like these were used by D. Zhou, J. Huang and B. Schölkopf, *Learning from
-    Labeled and Unlabeled Data on a Directed Graph*, 2005; jumps that are not recorded by R. Lambiotte and
-    M. Rosvall, *Ranking and clustering of nodes in networks with smart teleportation*, 2012.
+    ``pi`` is scaled so that it adds up to the weight of X: a symmetric X is returned unchanged, with any
+    teleport. A row sum is the mean of the flow into the node and the flow out of it. Without teleport both
+    are ``pi_i``. Then the walk on the result visits every node, and leaves every set of nodes, as often as
+    the directed walk. Such weights were used by D. Zhou, J. Huang and B. Schölkopf, *Learning from Labeled
+    and Unlabeled Data on a Directed Graph*, 2005. Jumps that do not count were used by R. Lambiotte and M.
+    Rosvall, *Ranking and clustering of nodes in networks with smart teleportation*, 2012.
 
     Examples
     --------
-    All that flows passes the edge from b to c, so it is the heaviest:
+    The whole flow goes along the edge from b to c, so this edge is the heaviest:
 
     >>> import networkx as nx
     >>> graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "b")])
@@ -91,7 +91,7 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
 
 
 def _directed(X: Any) -> tuple[sp.csr_array, Any, list[str]]:
-    """Check a directed graph: its weights, its names if it has any, and what was done."""
+    """Check a directed graph. Return its weights, its names if it has any, and what was done."""
     nodes: Any = None
     notes: list[str] = []
     if isinstance(X, Graph):
@@ -111,7 +111,7 @@ def _directed(X: Any) -> tuple[sp.csr_array, Any, list[str]]:
 
 
 def _refuse_one_way(weights: sp.csr_array, nodes: Any) -> None:
-    """Refuse a graph in which the walk would leave some nodes for good."""
+    """Refuse a graph in which the walk would leave some nodes and never return."""
     strong = connected_components(weights, connection="strong")[1]
     rows = np.repeat(np.arange(len(strong)), np.diff(weights.indptr))
     leaves = np.flatnonzero(strong[rows] != strong[weights.indices])
@@ -125,20 +125,20 @@ def _refuse_one_way(weights: sp.csr_array, nodes: Any) -> None:
 def _visits(
     weights: sp.csr_array, leaving: Array, teleport: float, progress: Progress | None
 ) -> tuple[Array, int]:
-    """Follow the walk until it settles: how often it is at every node, and the steps that took."""
+    """Follow the walk until it settles. Return how often it is at every node, and the steps taken."""
     total = float(leaving.sum())
     if total == 0:
         return leaving, 0
     into = (weights * inverse_or_zero(leaving)[:, None]).T.tocsr()
     landing, stuck, stay = leaving / total, leaving == 0, 1.0 - teleport
     planned = MAX_STEPS
-    if 0.0 < stay < 1.0:  # a step forgets this share of what is left
+    if 0.0 < stay < 1.0:  # each step leaves this part of the distance to the limit
         planned = min(MAX_STEPS, int(np.ceil(np.log(SETTLED) / np.log(stay))) + 1)
     visits, steps, moved = leaving, 0, np.inf
     while moved > SETTLED * total and steps < MAX_STEPS:
         stepped = stay * times(into, visits[:, None])[:, 0]
         stepped += landing * (teleport * total + stay * float(visits[stuck].sum()))
-        if teleport == 0:  # or it might swing for ever
+        if teleport == 0:  # or else it might alternate for ever, as on a cycle
             stepped = 0.5 * (stepped + visits)
         moved, visits, steps = float(np.abs(stepped - visits).sum()), stepped, steps + 1
         if progress is not None:

@@ -20,10 +20,10 @@ from graphsoft.parallel import row_blocks
 
 __all__ = ["MAX_POINTS", "PAIR_WEIGHTS", "all_pairs", "pairwise_graph"]
 
-# All pairs of so many points take 4.8 GB.
+# The weights of all pairs of so many points take 4.8 GB.
 MAX_POINTS = 20_000
 PAIR_WEIGHTS = ("relative", "local-scaling", "gaussian")
-# What SciPy calls otherwise.
+# Metrics that have another name in SciPy.
 SCIPY_NAMES = {"manhattan": "cityblock"}
 
 
@@ -35,14 +35,14 @@ def pairwise_graph(
     n_neighbors: int = 10,
     sigma: float | None = None,
 ) -> Graph:
-    """Join all points to all others: n (n - 1) weights, so for few points only.
+    """Join every point to all others. There are n (n - 1) weights, so this is for few points only.
 
     Parameters
     ----------
     X : array_like, data frame or sparse matrix of shape (n, d)
         At most 20,000 points.
     metric : str
-        As of :func:`graphsoft.knn_graph`.
+        As in :func:`graphsoft.knn_graph`.
     weights : {"relative", "local-scaling", "gaussian"}
         With d the distance of i and j, and s the distance of a point to its n-th neighbor:
         ``relative`` exp(-d / sqrt(s_i s_j)), ``local-scaling`` exp(-d² / (s_i s_j)), ``gaussian``
@@ -50,7 +50,7 @@ def pairwise_graph(
     n_neighbors : int
         The n in s.
     sigma : float, optional
-        The σ of ``gaussian``; the median of s without it.
+        The σ of ``gaussian``; by default the median of s.
 
     Returns
     -------
@@ -76,22 +76,23 @@ def pairwise_graph(
     return all_pairs(features, weights, n_neighbors, sigma)
 
 
-def all_pairs(features: Features, weights: str, neighbors: int, sigma: float | None = None) -> Graph:
-    """Make the graph of :func:`pairwise_graph` of arguments that have been checked."""
+def all_pairs(features: Features, weights: str, n_neighbors: int, sigma: float | None = None) -> Graph:
+    """Make the graph of :func:`pairwise_graph` from arguments that have been checked."""
     points = Points.of(features.values, features.metric)  # brings extreme numbers to an ordinary size
-    power = _distances(points)
-    count = len(power)
-    scales = np.partition(power, min(neighbors, count - 1), axis=1)[:, min(neighbors, count - 1)]
-    # many copies of one point have their n-th neighbor at 0, and opposites are infinitely far to Bray-Curtis
+    table = _distances(points)
+    count = len(table)
+    nth = min(n_neighbors, count - 1)
+    scales = np.partition(table, nth, axis=1)[:, nth]
+    # a point with many duplicates has its n-th neighbor at 0, and Bray-Curtis puts opposites infinitely far
     positive = scales[(scales > 0) & np.isfinite(scales)]
     scales[scales == 0] = positive.min() if len(positive) else 1.0
     scales[~np.isfinite(scales)] = positive.max() if len(positive) else 1.0
-    roots = np.sqrt(scales)  # their products are none of the smallest numbers, as those of the scales can be
-    with np.errstate(over="ignore"):  # beyond float64 is as far as infinity
+    roots = np.sqrt(scales)  # whose products do not underflow, as those of the scales could
+    with np.errstate(over="ignore"):  # numbers beyond float64 become infinity, which is far enough
         width = float(np.median(scales)) if sigma is None else float(np.ldexp(sigma, -points.exponent))
         width = max(width, np.finfo(np.float64).tiny)
-        for start, stop in row_blocks(power):
-            block = power[start:stop]
+        for start, stop in row_blocks(table):
+            block = table[start:stop]
             if weights == "gaussian":
                 block /= width * np.sqrt(2.0)
             else:
@@ -101,7 +102,7 @@ def all_pairs(features: Features, weights: str, neighbors: int, sigma: float | N
             np.exp(-block, out=block)
             np.maximum(block, SMALLEST, out=block)
     about = f"all pairs of {count} points, {features.metric} distance, {weights} weights"
-    return Graph(_without_diagonal(power), range(count), (*features.notes, about))
+    return Graph(_without_diagonal(table), range(count), (*features.notes, about))
 
 
 def _distances(points: Points) -> Array:
