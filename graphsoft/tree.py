@@ -1,4 +1,4 @@
-"""The cluster tree: every cluster of every level, hung under its likeliest parent."""
+"""The cluster tree: every cluster of every level under its likeliest parent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphsoft.errors import InputError, shown
 __all__ = ["Node", "Tree", "build_tree"]
 
 ROOT = "root"
-# 18 digits fit every index; without a limit a long string of digits would be refused by int() itself
+# 18 digits are enough for every index; int() refuses very long strings of digits with an error of its own
 _ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
 SoftParents = tuple[tuple[str, float], ...]
@@ -38,13 +38,13 @@ class Node:
     index : int
         Column of the cluster in ``h[level].memberships``.
     mass : float
-        Weight of the graph that the cluster holds; the masses of one level sum to those of any other.
+        Weight of the graph that the cluster holds. The masses of all levels have the same sum.
     size : int
-        Number of points whose likeliest cluster on this level it is.
+        Number of points that have it as their likeliest cluster on this level.
     parent : str or None
         Id of the likeliest parent; None at the root.
     children : tuple of str
-        Ids of the clusters whose likeliest parent this is, in the order of their index.
+        Ids of the clusters that have it as their likeliest parent, in the order of their index.
     parents : tuple of (str, float)
         Every parent with its probability, likeliest first.
     """
@@ -95,17 +95,17 @@ class Tree:
 
     @cached_property
     def _offsets(self) -> tuple[int, ...]:
-        """Where in `nodes` each level begins."""
+        """The place in `nodes` at which each level begins."""
         return (0, *accumulate(self.level_sizes))
 
     @property
     def root(self) -> Node:
-        """The node above all others: the top level's only cluster, or one added above several."""
+        """The node above all others: the only cluster of the top level, or a node added above several."""
         return self.nodes[-1]
 
     @cached_property
     def leaves(self) -> tuple[Node, ...]:
-        """Nodes without children: the finest level, and any cluster that is no one's likeliest parent."""
+        """Nodes without children: the finest level, and any cluster that is nobody's likeliest parent."""
         return tuple(node for node in self.nodes if not node.children)
 
     def find(self, id: str) -> Node:
@@ -114,7 +114,7 @@ class Tree:
         Raises
         ------
         InputError
-            If there is none; the message names the nearest id there is.
+            If there is none. The message names the nearest id that exists.
         """
         position = self._position(id)
         if position is None:
@@ -181,14 +181,14 @@ class Tree:
             Take the clusters of this level; negative numbers count from the top.
         count : int, optional
             Start at the root and split the heaviest node whose children still fit, until there are `count`.
-            A split gives all the children at once, so where the tree does not allow `count` the result
-            is shorter, never longer. Every finest cluster has exactly one of the result among itself and
-            its ancestors; clusters that no finer cluster leads to hold no points and are left out.
+            A split replaces a node by all its children, so the result can be shorter than `count`, but never
+            longer. Every finest cluster has exactly one node of the result among itself and its ancestors.
+            Clusters without any finest cluster below them hold no points and are left out.
 
         Returns
         -------
         list of str
-            Ids: in the order of their index for a level, in the order of ``walk()`` for a count.
+            Ids: of a level in the order of their index, of a count in the order of ``walk()``.
         """
         if (level is None) == (count is None):
             raise InputError("level", "got both or neither of level and count", "give one of the two")
@@ -225,7 +225,7 @@ class Tree:
         return chosen
 
     def _parts(self, node: Node) -> list[Node]:
-        """Return what `node` splits into: an only child is the same points again, so look through it."""
+        """Return what `node` splits into. An only child holds the same points, so its children are taken."""
         parts = [node]
         while len(parts) == 1 and parts[0].children:
             parts = [child for child in map(self.find, parts[0].children) if child.id in self._reached]
@@ -233,7 +233,7 @@ class Tree:
 
     @cached_property
     def _reached(self) -> frozenset[str]:
-        """Ids of the nodes that some finest cluster leads to."""
+        """Ids of the nodes that have a finest cluster at or below them."""
         reached = {node.id for node in self.nodes[: self.level_sizes[0]]}
         for node in self.nodes:  # children come before their parents
             if node.id in reached and node.parent is not None:
@@ -242,12 +242,12 @@ class Tree:
 
 
 def _heaviest_first(node: Node) -> tuple[float, int, int, str]:
-    """Return what to sort by: mass, and among equals coarse before fine, then the index."""
+    """Return a sort key: by mass, and for equal mass coarse before fine, then by index."""
     return -node.mass, -node.level, node.index, node.id
 
 
 def _arrows(sizes: Sequence[int]) -> str:
-    """Write ``100 -> 20 -> 10``; the middle of a long list is left out."""
+    """Write ``100 -> 20 -> 10``, without the middle of a long list."""
     shown = [str(size) for size in sizes]
     if len(shown) > 6:
         shown[3:-3] = ["..."]
@@ -259,22 +259,22 @@ def build_tree(
     masses: Sequence[Sequence[float] | NDArray[np.floating]],
     sizes: Sequence[Sequence[int] | NDArray[np.integer]],
 ) -> Tree:
-    """Hang every cluster under its likeliest parent.
+    """Put every cluster under its likeliest parent.
 
     Parameters
     ----------
     parents : sequence of csr_array
-        ``parents[l]`` of shape (m_l, m_{l+1}) holds p(parent | cluster); one fewer than there are levels.
-        Of equally likely parents the one with the lowest index is taken.
+        ``parents[l]`` of shape (m_l, m_{l+1}) holds p(parent | cluster). There is one fewer than levels. Of
+        equally likely parents the one with the lowest index counts.
     masses : sequence of array-like, shape (m_l,)
         Weight of each cluster, for every level.
     sizes : sequence of array-like of int, shape (m_l,)
-        Points whose likeliest cluster it is, for every level.
+        Number of points that have each as their likeliest cluster, for every level.
 
     Returns
     -------
     Tree
-        With one more node, ``"root"``, where the top level has more than one cluster.
+        With one more node, ``"root"``, if the top level has more than one cluster.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def _check_shapes(parents: Sequence[csr_array], counts: Sequence[int], sizes: Se
         raise InputError("masses", f"got levels of {list(counts)} clusters", "give at least one of each")
     if list(sizes) != list(counts):
         raise InputError(
-            "sizes", f"got {list(sizes)} entries for {list(counts)} masses", "give one a cluster"
+            "sizes", f"got {list(sizes)} entries for {list(counts)} masses", "give one for each cluster"
         )
     expected = [(low, high) for low, high in pairwise(counts)]
     shapes = [tuple(matrix.shape) for matrix in parents]

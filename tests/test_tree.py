@@ -1,3 +1,5 @@
+"""The cluster tree: parents, walks, cuts, and what is refused."""
+
 import dataclasses
 import itertools
 

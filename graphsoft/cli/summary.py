@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["score_levels", "summarize"]
 
 _CHILDREN_SHOWN = 4
-_TEXT = frozenset({"cluster", "class", "main children"})  # columns that read from the left
+_TEXT = frozenset({"cluster", "class", "main children"})  # columns that are aligned on the left
 
 
 def score_levels(h: Hierarchy, known: ArrayLike) -> list[dict[str, float]]:
@@ -58,11 +58,11 @@ def summarize(
     ----------
     h : Hierarchy
     known : ndarray of shape (n,), optional
-        Known classes: adds to every cluster its commonest class and the share of points in it.
+        Known classes. They add to every cluster its commonest class, and the share of its points in it.
     scores : list of dict, optional
-        From `score_levels`: adds a table of them.
+        From `score_levels`. They add a table.
     notes : sequence of str
-        What was assumed about the file, to stand before the notes of the report.
+        What was assumed about the file. It is printed before the notes of the report.
 
     Returns
     -------

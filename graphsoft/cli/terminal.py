@@ -1,4 +1,4 @@
-"""What the terminal is shown: text that cannot steer it, and one line that says how far a run is."""
+"""What the terminal shows: text that cannot control it, and one line that says how far a run is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ProgressLine", "printable"]
 
 
 def printable(text: str) -> str:
-    r"""Replace what would steer a terminal: control, direction and other invisible characters.
+    r"""Replace what could control a terminal: control, direction and other invisible characters.
 
     Examples
     --------
@@ -24,8 +24,8 @@ def printable(text: str) -> str:
 class ProgressLine:
     """Draws what the progress callback of ``graphsoft.hierarchy`` reports.
 
-    On a terminal one line is redrawn, ten times a second at most. Elsewhere (a log file) a line is written
-    when a stage begins, and every ten seconds while it lasts.
+    On a terminal it redraws one line, at most ten times a second. Elsewhere, such as in a log file, it writes
+    a line when a stage begins, and every ten seconds while the stage lasts.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ProgressLine:
     >>> line = ProgressLine(sys.stdout)
     >>> line.update("neighbors", 0, 1797)
     neighbors: 0 %
-    >>> line.update("neighbors", 1797, 1797)  # too soon for another line
+    >>> line.update("neighbors", 1797, 1797)  # too early for another line
     >>> line.update("level 0", 3, 12)
     level 0: 25 %
     """
@@ -51,26 +51,26 @@ class ProgressLine:
         self._last = 0.0
 
     def update(self, stage: str, done: int, total: int) -> None:
-        """Say that `done` of `total` steps of `stage` are done; most calls draw nothing."""
+        """Report that `done` of `total` steps of `stage` are done. Most calls draw nothing."""
         now = time.monotonic()
         if stage == self._stage and now - self._last < self._pause:
             return
         self._stage, self._last = stage, now
         text = f"{stage}: {100 * done // total} %" if total > 0 else stage
         if self._redraws:
-            # a line as wide as the terminal would wrap, and could not be drawn over
+            # a line as wide as the terminal would wrap, and could not be redrawn
             text = f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K"
         else:
             text += "\n"
         self._write(text)
 
     def clear(self) -> None:
-        """Leave the terminal's line empty for what comes next."""
+        """Erase the line, so that other output can follow."""
         if self._redraws and self._stage:
             self._write("\r\x1b[K")
 
     def _write(self, text: str) -> None:
-        """Show text where that is possible: a full disk below a log is no reason to stop the run."""
+        """Write text if that is possible: a log file on a full disk is no reason to stop the run."""
         with contextlib.suppress(OSError):
             self._stream.write(text)
             self._stream.flush()

@@ -1,0 +1,46 @@
+"""Files appear whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from graphsoft.errors import InputError
+from graphsoft.formats.atomic import write_atomic
+
+
+def test_atomic_write_keeps_the_old_file_when_the_writer_fails(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(file):
+        file.write(b"new")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(path, fail)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_atomic_write_replaces_and_keeps_permissions(tmp_path):
+    path = tmp_path / "file"
+    write_atomic(path, lambda file: file.write(b"one"))
+    path.chmod(0o640)
+    write_atomic(str(path), lambda file: file.write(b"two"))
+    assert path.read_bytes() == b"two"
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_atomic_write_where_folders_cannot_be_synced(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "O_DIRECTORY", raising=False)
+    write_atomic(tmp_path / "file", lambda file: file.write(b"one"))
+    assert (tmp_path / "file").read_bytes() == b"one"
+
+
+def test_atomic_write_refuses_what_is_no_file(tmp_path):
+    with pytest.raises(InputError, match=r"^path: .* is not an ordinary file"):
+        write_atomic(tmp_path, lambda file: file.write(b""))
+    with pytest.raises(InputError, match=r"^path: there is no directory .*missing"):
+        write_atomic(tmp_path / "missing" / "file", lambda file: file.write(b""))
