@@ -31,10 +31,11 @@ class Verdict(NamedTuple):
 def judge_first_line(first: Sequence[str], below: Sequence[Sequence[str]]) -> Verdict:
     """Compare the first line of a table with the rows below it.
 
-    Text above a number is a header, and so is a line without any number. A line of different numbers is one
-    if two signs speak for it, and in doubt if one does: evenly spaced numbers, whole numbers above fractions,
-    numbers far outside the range of every column, and an empty field above names. Doubtful lines are points,
-    unless they count the columns from 0, as pandas does if columns have no names.
+    Text above a number makes the line a header, and so does a line without any number. For a line of
+    different numbers there are four signs: the numbers are evenly spaced, they are whole above fractions,
+    they lie far outside the range of every column, or an empty field stands above names. Two signs make a
+    header, and one makes a doubt. Lines in doubt are points, unless they count the columns from 0, as pandas
+    does if columns have no names.
 
     Parameters
     ----------

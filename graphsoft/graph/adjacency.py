@@ -119,7 +119,7 @@ def is_clean(matrix: Any) -> bool:
         columns, weights = indices[first:last], data[first:last]
         if not len(columns):
             return True
-        with np.errstate(invalid="ignore"):  # comparisons with NaN are false, as they should be
+        with np.errstate(invalid="ignore"):  # a comparison with NaN is false, so NaN is not modest
             modest = weights.min() >= SMALLEST and weights.max() <= LARGEST
         begins = indptr[start + 1 : stop]
         begins = begins[(begins > first) & (begins < last)] - first

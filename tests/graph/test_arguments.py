@@ -135,8 +135,8 @@ def test_texts(words):
         h = graphsoft.hierarchy(matrix.asformat(form), LEVELS, metric="cosine")
         check(h, 60, LEVELS)
         assert same_partition(h[-1].labels, np.arange(60) % 3)
-    told = any("taken as features since metric='cosine'" in note for note in h.report.notes)
-    assert told == (words == 60)
+    noted = any("taken as features since metric='cosine'" in note for note in h.report.notes)
+    assert noted == (words == 60)
 
 
 def test_square_sparse_matrices():
@@ -265,8 +265,8 @@ def test_graphs_made_by_hand():
     for matrix in (stored(indices=A.indices + 1), with_weight(np.nan), sp.triu(A, format="csr"), A[:, :50]):
         refused("^X: is|^X: 2 entries", graphsoft.hierarchy, graphsoft.Graph(matrix, names), LEVELS)
     refused("^X: has 59 names for 60 nodes", graphsoft.as_graph, graphsoft.Graph(A, names[1:]))
-    for sites in (np.arange(60) + 1, np.zeros(9, int), np.full(60, 0.5)):
-        refused("^X: has duplicates", graphsoft.as_graph, graphsoft.Graph(A, names, (), sites))
+    for duplicates in (np.arange(60) + 1, np.zeros(9, int), np.full(60, 0.5)):
+        refused("^X: has duplicates", graphsoft.as_graph, graphsoft.Graph(A, names, (), duplicates))
 
 
 def test_seeds():
