@@ -92,7 +92,6 @@ def polish_level(
     Parameters
     ----------
     graph : Graph
-        The points.
     memberships : csr_array of shape (n, m_0)
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 in each row.
@@ -142,7 +141,6 @@ def refine_in_groups(
     Parameters
     ----------
     graph : Graph
-        The points.
     memberships : csr_array of shape (n, m_0)
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 in each row.
@@ -213,8 +211,6 @@ def refit_rows(
     -------
     csr_array of shape (len(rows), m)
     """
-    if not len(rows):
-        return memberships[rows]
     edges, neighbors = _edges_at(graph, rows)
     everyone, degrees = np.arange(len(rows)), graph.degrees[rows]
     mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(graph)
@@ -224,7 +220,7 @@ def refit_rows(
     def gain(of: sp.csr_array, mass: Array) -> sp.csr_array:
         return gain_matrix(edge_model(edges, degrees, of, mass, floor), everyone)
 
-    for done in range(sweeps):
+    for done in range(sweeps if len(rows) else 0):
         both = sp.vstack([found, others], format="csr")
         if parents is None:
             factors = gain(both, mass)

@@ -61,7 +61,7 @@ MAX_ENTERING = 16
 # Narrow sweeps multiply by about this power of the gains. Near an optimum any power below 2 converges. Over
 # the benchmark sets, three such sweeps get as far as six plain ones, and 1.7 to 1.9 are equally good.
 OVERRELAXATION = 1.8
-# Between sweeps, shares of 0 are removed from the matrix if at most this part of the shares is above 0.
+# Between sweeps, shares of 0 are removed from the matrix if less than this part of all is above 0.
 COMPACT_BELOW = 0.75
 # At an edge whose ends share no cluster, the model counts as this part of the weight expected by chance.
 UNEXPLAINED = 1e-3
@@ -153,7 +153,7 @@ def narrow_sweeps(
     A node that holds one cluster keeps it. `after_each` is called after each sweep.
     """
     shares = np.zeros(memberships.nnz)
-    kept = np.arange(memberships.nnz, dtype=memberships.indices.dtype)  # places of those still looked at
+    kept = np.arange(memberships.nnz, dtype=memberships.indices.dtype)  # places of shares not removed
     swept = memberships
     for _ in range(sweeps):
         swept = with_shares(swept, _narrow_sweep(graph, swept, min_share))

@@ -86,11 +86,13 @@ class _Sums(NamedTuple):
     Attributes
     ----------
     own : ndarray of shape (m,)
-        The node's share over the cluster's mass; 0 again after each node.
-    gain, alone : ndarrays of shape (m,)
-        The gain over the inverse mass, and the weight of the edges to nodes that hold the cluster alone.
+        The node's share, divided by the cluster's mass. It is 0 again after each node.
+    gain : ndarray of shape (m,)
+        The gain, times the cluster's mass.
+    alone : ndarray of shape (m,)
+        Weights of the edges to nodes that hold only this cluster, divided by the node's degree.
     seen : ndarray of bool, of shape (m,)
-        Whether the cluster is listed; False again after each node.
+        Whether the cluster is on the list. It is False again after each node.
     """
 
     own: Array
@@ -110,8 +112,8 @@ def _is_inside(edges: Rows, single: Array, i: int) -> bool:
 
 
 @kernel
-def _listed(cluster: int, sums: _Sums, clusters: Array, filled: int) -> int:
-    """List a cluster unless it is listed already; returns how many there are."""
+def _add_to_list(cluster: int, sums: _Sums, clusters: Array, filled: int) -> int:
+    """Put a cluster on the list of those found unless it is there already; returns the length of the list."""
     _, gain, alone, seen = sums
     if seen[cluster]:
         return filled
@@ -123,25 +125,25 @@ def _listed(cluster: int, sums: _Sums, clusters: Array, filled: int) -> int:
 
 @inlined
 def _sum_up(model: EdgeModel, i: int, sums: _Sums, clusters: Array, filled: int) -> tuple[int, float]:
-    """Sum up over the edges of a node what its gains are made of, and list the clusters that have any.
+    """Sum up over the edges of node i what its gains are made of, and list the clusters that have a gain.
 
-    Returns how many are listed, and the log-likelihood of the edges to nodes that hold several clusters.
+    Returns the length of the list, and the log-likelihood of the edges to nodes that hold several clusters.
     """
     edges, degrees, memberships, single, inverse_mass, floor = model
     edge_ptr, columns, weights = edges
     ptr, held, shares = memberships
     own, gain, alone, _ = sums
     likelihood = 0.0
-    # divided at once: the compiler may regroup a product at the end, and degrees and masses can both be tiny
+    # not at the end: the compiler may regroup such a product, and degrees and masses can both be tiny
     per_degree = 1.0 / degrees[i] if degrees[i] > 0.0 else 0.0
     for at in range(ptr[i], ptr[i + 1]):
         own[held[at]] = shares[at] * inverse_mass[held[at]]
-        filled = _listed(held[at], sums, clusters, filled)
+        filled = _add_to_list(held[at], sums, clusters, filled)
     for edge in range(edge_ptr[i], edge_ptr[i + 1]):
         j = columns[edge]
         if single[j] >= 0:
-            only = np.uint32(single[j])  # of the type of `held`, so that `_listed` is compiled once
-            filled = _listed(only, sums, clusters, filled)
+            only = np.uint32(single[j])  # of the type of `held`, so that `_add_to_list` is compiled once
+            filled = _add_to_list(only, sums, clusters, filled)
             alone[only] += weights[edge] * per_degree
             continue
         explained = 0.0
@@ -151,7 +153,7 @@ def _sum_up(model: EdgeModel, i: int, sums: _Sums, clusters: Array, filled: int)
         likelihood += weights[edge] * per_degree * np.log(explained)
         ratio = weights[edge] * per_degree / explained
         for at in range(ptr[j], ptr[j + 1]):
-            filled = _listed(held[at], sums, clusters, filled)
+            filled = _add_to_list(held[at], sums, clusters, filled)
             gain[held[at]] += ratio * shares[at]
     return filled, likelihood
 
@@ -165,16 +167,12 @@ def gains(model: EdgeModel, nodes: Array, start: int, stop: int, likelihood: Arr
     """
     edges, degrees, _, single, inverse_mass, floor = model
     count = len(inverse_mass)
-    own, gain, alone, seen = (
-        np.zeros(count),
-        np.zeros(count),
-        np.zeros(count),
-        np.zeros(count, dtype=np.bool_),
-    )
+    own, gain, alone = np.zeros(count), np.zeros(count), np.zeros(count)
+    seen = np.zeros(count, dtype=np.bool_)
     sums = _Sums(own, gain, alone, seen)
     ptr = np.zeros(stop - start + 1, dtype=np.int64)
     clusters, found = np.empty(stop - start, dtype=np.int32), np.empty(stop - start)
-    filled = np.int64(0)  # a plain 0 is a type of its own at first, and all that is called compiles for both
+    filled = np.int64(0)  # for a plain 0 Numba would compile `_add_to_list` and `longer` once more
     for row in range(start, stop):
         i, first = nodes[row], filled
         if filled + count > len(clusters):
@@ -209,7 +207,8 @@ def largest_outside(ptr: Array, found: Rows) -> float:
     gain_ptr, _, gain = found
     largest = 1.0
     for i in range(len(ptr) - 1):
-        for at in range(gain_ptr[i] + ptr[i + 1] - ptr[i], gain_ptr[i + 1]):
+        first_other = gain_ptr[i] + ptr[i + 1] - ptr[i]
+        for at in range(first_other, gain_ptr[i + 1]):
             largest = max(largest, gain[at])
     return largest
 
@@ -224,9 +223,9 @@ def at_borders(ptr: Array, found: Rows, bar: float, rows: Array, kept_ptr: Array
     gain_ptr, clusters, gain = found
     kept = filled = 0
     for i in range(len(ptr) - 1):
-        first, others = filled, gain_ptr[i] + ptr[i + 1] - ptr[i]
+        first, first_other = filled, gain_ptr[i] + ptr[i + 1] - ptr[i]
         for at in range(gain_ptr[i], gain_ptr[i + 1]):
-            if at < others or gain[at] > bar:
+            if at < first_other or gain[at] > bar:
                 clusters[filled], gain[filled] = clusters[at], gain[at]
                 filled += 1
         if filled - first < 2:
@@ -240,14 +239,9 @@ def at_borders(ptr: Array, found: Rows, bar: float, rows: Array, kept_ptr: Array
 
 @kernel
 def sweep(
-    model: EdgeModel,
-    nodes: Array,
-    overrelaxation: float,
-    min_share: float,
-    start: int,
-    stop: int,
-    stepped: Array,
-) -> None:
+    model: EdgeModel, nodes: Array, overrelaxation: float, min_share: float,
+    start: int, stop: int, stepped: Array,
+) -> None:  # fmt: skip
     """Multiply the shares of ``nodes[start:stop]`` by their gains, on the clusters that they hold.
 
     With an `overrelaxation` r above 1 the factor is ``gain * (1 + (r - 1) * min(gain - 1, 0.5))``: near one
@@ -294,9 +288,10 @@ def sweep(
 
 @inlined
 def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[float, int]:
-    """Find the lowest gain in ``start:stop``, at least 1, by which a cluster enters; how many have it.
+    """Find the lowest gain in ``start:stop``, at least 1, with which a cluster enters.
 
-    `largest` is filled with the largest gains, and as many clusters may enter.
+    Also returns how many clusters with exactly that gain enter. As many enter in all as `largest` is long; it
+    is filled with the largest gains.
     """
     max_entering = len(largest)
     for place in range(max_entering):
@@ -318,7 +313,7 @@ def _entry_bar(gain: Array, start: int, stop: int, largest: Array) -> tuple[floa
 def reweight(
     held: Rows, found: Rows, entry_share: float, max_entering: int, min_share: float, out: Rows
 ) -> int:
-    """Multiply the shares of all rows by their gains; returns how many remain, in `out`.
+    """Multiply the shares of all rows by their gains, written to `out`; returns how many there are.
 
     A cluster that a row does not hold enters with ``entry_share * min(gain - 1, 1)`` if its gain is above
     one and among the `max_entering` largest; among equal ones the first enter. A share below `min_share` is
@@ -332,11 +327,11 @@ def reweight(
     for i in range(len(ptr) - 1):
         first, total = filled, 0.0
         begin, end = gain_ptr[i], gain_ptr[i + 1]
-        others = begin + ptr[i + 1] - ptr[i]
-        bar, equal = _entry_bar(gain, others, end, largest)
+        first_other = begin + ptr[i + 1] - ptr[i]
+        bar, equal = _entry_bar(gain, first_other, end, largest)
         for at in range(begin, end):
             value = 0.0
-            if at < others:
+            if at < first_other:
                 value = shares[ptr[i] + (at - begin)] * gain[at]
             elif gain[at] > bar or (gain[at] == bar and equal > 0):
                 value = entry_share * min(gain[at] - 1.0, 1.0)
@@ -346,7 +341,7 @@ def reweight(
                 total += value
                 filled += 1
         if filled == first:
-            for at in range(begin, others):
+            for at in range(begin, first_other):
                 out_clusters[filled], out_shares[filled] = clusters[at], shares[ptr[i] + (at - begin)]
                 total += out_shares[filled]
                 filled += 1

@@ -121,19 +121,19 @@ def lift_to_groups(held_ptr: Array, found: Rows, upper: Rows, group: Array, coun
     for i in range(len(ptr) - 1):
         for at in range(upper_ptr[i], upper_ptr[i + 1]):
             above[upper_groups[at]] = upper_gain[at]
-        others = ptr[i] + held_ptr[i + 1] - held_ptr[i]
+        first_other = ptr[i] + held_ptr[i + 1] - held_ptr[i]
         for at in range(ptr[i], ptr[i + 1]):
             to = group[clusters[at]]
             now = best[to]
-            if at < others:
+            if at < first_other:
                 best[to] = at
                 out_clusters[filled], out_gain[filled] = clusters[at], above[to]
                 filled += 1
-            elif above[to] <= 1.0 or 0 <= now < others:
+            elif above[to] <= 1.0 or 0 <= now < first_other:
                 continue  # the group is of no use here, or has a cluster here already
             elif now < 0 or gain[at] > gain[now] or (gain[at] == gain[now] and clusters[at] < clusters[now]):
                 best[to] = at
-        for at in range(others, ptr[i + 1]):
+        for at in range(first_other, ptr[i + 1]):
             to = group[clusters[at]]
             if best[to] == at:
                 out_clusters[filled], out_gain[filled] = clusters[at], above[to]

@@ -62,7 +62,7 @@ def links(by_cluster: Rows, by_node: Rows, weights: Array, start: int, stop: int
     count = len(cluster_ptr) - 1
     place, out_ptr = np.full(count, -1, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
     out, sums = np.empty(count, dtype=np.int32), np.empty(count)
-    filled = np.int64(0)  # see `graphsoft.kernels.factorize.gains`
+    filled = np.int64(0)  # for a plain 0 Numba would compile `longer` once more
     for q in range(start, stop):
         first = filled
         if filled + count > len(out):
