@@ -6,14 +6,14 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.kernels.products import Fit
+from graphsoft.kernels.products import LeastSquares
 
 __all__ = ["grow"]
 
 
 @kernel
 def grow(
-    shares: Array, fit: Fit, constant: float, margin: float, start: int, stop: int, result: Array
+    shares: Array, fit: LeastSquares, constant: float, margin: float, start: int, stop: int, result: Array
 ) -> None:
     """Multiply the shares of the rows ``start:stop`` by ``constant + pull``, and divide by their sum.
 

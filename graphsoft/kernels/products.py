@@ -10,10 +10,10 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, kernel
 from graphsoft.kernels.growing import longer
 
-__all__ = ["Fit", "gram", "links", "times_dense"]
+__all__ = ["LeastSquares", "gram", "links", "times_dense"]
 
 
-class Fit(NamedTuple):
+class LeastSquares(NamedTuple):
     """How ``scale S S^T`` fits a matrix W in squares: the products ``W S`` and ``S^T S``, and the scale."""
 
     product: Array

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import kernel
-from graphsoft.kernels.products import Fit
+from graphsoft.kernels.products import LeastSquares
 
 __all__ = ["Stage", "penalized_rows"]
 
@@ -20,7 +20,7 @@ class Stage(NamedTuple):
 
 @kernel
 def penalized_rows(
-    shares: Array, fit: Fit, stage: Stage, start: int, stop: int, gradient: Array, penalties: Array
+    shares: Array, fit: LeastSquares, stage: Stage, start: int, stop: int, gradient: Array, penalties: Array
 ) -> None:
     """Write the gradient of squares and penalties for the rows ``start:stop``, and what they pay.
 

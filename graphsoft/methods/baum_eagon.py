@@ -19,7 +19,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.kernels.baum_eagon import grow
-from graphsoft.kernels.products import Fit
+from graphsoft.kernels.products import LeastSquares
 from graphsoft.linalg.csr import gram, times
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
@@ -115,7 +115,7 @@ class _State:
     """Memberships, how they fit with the best alpha, and the share of the squares of W that is left."""
 
     shares: Array
-    fit: Fit
+    fit: LeastSquares
     error: float
 
 
@@ -139,7 +139,7 @@ class _Problem:
         agreement = float(np.einsum("iq,iq->i", shares, product).sum())
         scale = agreement / float((overlap * overlap).sum())
         error = max(0.0, 1.0 - scale * agreement / self.squares)
-        return _State(shares, Fit(product, overlap, scale), error)
+        return _State(shares, LeastSquares(product, overlap, scale), error)
 
     def step(self, state: _State, part: float, margin: float) -> Array:
         """Take one step of all points, with this part of the whole constant."""

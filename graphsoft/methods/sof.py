@@ -24,7 +24,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.pairwise import all_pairs
 from graphsoft.input.checks import choice, integer
-from graphsoft.kernels.products import Fit
+from graphsoft.kernels.products import LeastSquares
 from graphsoft.kernels.sof import Stage, penalized_rows
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
 from graphsoft.linalg.lbfgs import descend
@@ -164,13 +164,13 @@ class _Problem:
         squares = float((chances.data * chances.data).sum() + (diagonal * diagonal).sum())
         return cls(chances, diagonal, squares, relative)
 
-    def _fit(self, shares: Array) -> tuple[Fit, float]:
+    def _fit(self, shares: Array) -> tuple[LeastSquares, float]:
         """Compute how memberships fit, and the squares that are left."""
         product, overlap = times(self.chances, shares), gram(shares)
         product += self.own[:, None] * shares
         both, size = float((shares * product).sum()), float((overlap * overlap).sum())
         alpha = both / size if self.fitted and size > 0 else 1.0
-        return Fit(product, overlap, alpha), self.squares - 2.0 * alpha * both + alpha * alpha * size
+        return LeastSquares(product, overlap, alpha), self.squares - 2.0 * alpha * both + alpha * alpha * size
 
     def error(self, shares: Array) -> float:
         """Compute the share of the squares that memberships leave unexplained."""
