@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import Rows, kernel
+from graphsoft.kernels import Rows, inlined, kernel
 
 __all__ = [
     "Groups",
@@ -187,7 +187,7 @@ def remaining_groups(
     return kept, found
 
 
-@kernel
+@inlined
 def _entries_of(rows: Rows, groups: Groups, group: int, others: Array, weights: Array) -> int:
     """Write the groups that a group's entries lead to, and their weights; returns how many entries it has."""
     count, node = 0, group

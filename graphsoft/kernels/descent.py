@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.kernels import kernel
+from graphsoft.kernels import inlined, kernel
 from graphsoft.kernels.hashing import mixed
 
 __all__ = [
@@ -59,7 +59,7 @@ def sketch(data: Array, places: Array, signs: Array, start: int, stop: int, out:
             out[row, places[k]] += signs[k] * data[row, k]
 
 
-@kernel
+@inlined
 def _halve(keys: Array, order: Array, start: int, stop: int, middle: int) -> None:
     """Reorder ``order[start:stop]`` so that no key before `middle` is above one from there on.
 
@@ -140,7 +140,7 @@ def _accept(ids: Array, gaps: Array, other: int, gap: Any) -> int:
     return 1
 
 
-@kernel
+@inlined
 def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
     """Multiply four rows from `i` on with four from `j` on, into `out` (4, blocks, LANES).
 
@@ -165,7 +165,7 @@ def _multiply(rows: Array, i: int, j: int, out: Array) -> None:
     o3[lane], o3[lane + 1], o3[lane + 2], o3[lane + 3] = s30, s31, s32, s33
 
 
-@kernel
+@inlined
 def _offer_pairs(
     products: Array, own: int, members: Array, halves: Array, bounds: Array, ids: Array,
     gaps: Array,
@@ -296,7 +296,7 @@ def _met(table: Array, stamp: int, point: int) -> bool:
     return False
 
 
-@kernel
+@inlined
 def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
     """Compute the squared distances of a row to four others, which are fetched from memory at once."""
     mine = data[row]
@@ -309,7 +309,7 @@ def _measure_four(data: Array, row: int, others: Array, out: Array) -> None:
     out[0], out[1], out[2], out[3] = s0, s1, s2, s3
 
 
-@kernel
+@inlined
 def _gather(row: int, old: Round, table: Array, out: Array) -> int:
     """Write the neighbors of the neighbors of a row into `out`, each once, and return how many there are.
 
@@ -334,7 +334,7 @@ def _gather(row: int, old: Round, table: Array, out: Array) -> int:
     return count
 
 
-@kernel
+@inlined
 def _mark_fresh(ids: Array, old: Array, fresh: Array) -> None:
     """Mark the points of a list that it did not hold before."""
     for rank in range(ids.shape[0]):
