@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.cpu import CPUTargetOptions
 
 from graphsoft.aliases import Array
 
@@ -59,8 +60,9 @@ def _compiled(function: Callable[..., Any], inline: str) -> Callable[..., Any]:
         "fastmath": {"reassoc", "contract", "nsz", "arcp"},
         "error_model": "numpy",
         "inline": inline,
-        "no_cfunc_wrapper": True,  # what C code could call takes time to compile, and nothing calls it
     }
+    if hasattr(CPUTargetOptions, "no_cfunc_wrapper"):  # not documented, so it may go one day
+        options["no_cfunc_wrapper"] = True  # the entry for C code takes time to compile, and nothing calls it
     compiled: Any = numba.njit(**options)(function)  # noqa: TID251 - the one place
     with contextlib.suppress(RuntimeError):  # there is no folder where a cache could be written
         compiled._cache = _OptionalCache(function)
