@@ -1,8 +1,8 @@
 """Neighbors found by an object of the caller's, with the interface of scikit-learn's transformers.
 
-``fit_transform(X)`` gives a sparse matrix of distances from each point to some others, and ``transform(new)``
-from each new point to some of those; what is not stored is no neighbor. Rows may hold the point itself, come
-in any order, and be of different lengths.
+``fit_transform(X)`` returns a sparse matrix of distances from each point to some others, and
+``transform(new)`` from each new point to some of the fitted ones. Only stored entries are neighbors. A row
+may contain the point itself; its entries may be in any order, and rows may differ in length.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Lists = tuple[Array, Array]  # neighbors and distances, as `graphsoft.neighbors.
 
 
 def check_finder(neighbors: Any, metric: str) -> None:
-    """Refuse what cannot find neighbors, and a metric beside what can.
+    """Refuse an object that cannot find neighbors, and a metric in addition to one that can.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def found_within(neighbors: Any, values: Any, n_neighbors: int) -> Lists:
     neighbors : object with ``fit_transform``
     values : ndarray or csr_array of shape (n, d)
     n_neighbors : int
-        Of those found, at most so many are taken.
+        At most so many of the neighbors found are used.
 
     Returns
     -------
@@ -66,20 +66,20 @@ def found_within(neighbors: Any, values: Any, n_neighbors: int) -> Lists:
     matrix = _checked(neighbors.fit_transform(values), "fit_transform", count, count)
     itself = matrix.diagonal()
     if (itself == 1).all() and (matrix.data == 1).all():
-        problem = "fit_transform stores nothing but ones, each point's distance to itself among them"
-        raise InputError("neighbors", problem, "let it give distances, as by mode='distance'")
+        problem = "fit_transform stores nothing but ones, even as each point's distance to itself"
+        raise InputError("neighbors", problem, "let it return distances, for example by mode='distance'")
     return _lists(matrix, n_neighbors, own=True)
 
 
 def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: bool = False) -> Lists:
     """Take the nearest of the `count` points that `neighbors` was fitted to, for other points.
 
-    Where the first of them are these points themselves, `own`, they do not find themselves.
+    With `own`, the first of those are these points themselves, and they do not find themselves.
     """
     asking = values.shape[0]
     if asking == 0:
         return np.zeros((0, n_neighbors), dtype=np.int64), np.zeros((0, n_neighbors))
-    if count < 2:  # it was never fitted, and there is but one place to go
+    if count < 2:  # there is only one point to find, and the object was not fitted
         matrix = sp.csr_array((np.zeros(asking), (np.arange(asking), np.zeros(asking, dtype=int))))
     else:
         matrix = _checked(neighbors.transform(values), "transform", asking, count)
@@ -87,24 +87,24 @@ def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: 
 
 
 def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
-    """Check what came back, and read it as float64."""
+    """Check the matrix that the caller's object returned, and convert it to float64."""
     if not sp.issparse(matrix):
         kind = type(matrix).__name__
-        raise InputError("neighbors", f"{method} gives {kind}", "let it give a SciPy sparse matrix")
+        raise InputError("neighbors", f"{method} returns {kind}", "let it return a SciPy sparse matrix")
     if matrix.shape != (rows, columns):
-        problem = f"{method} gives the shape {matrix.shape} in place of {(rows, columns)}"
-        remedy = "let it give a row for each point passed to it, and a column for each one fitted to"
+        problem = f"{method} returns shape {matrix.shape} instead of {(rows, columns)}"
+        remedy = "let it return a row for each point passed to it, and a column for each one it was fitted to"
         if method == "transform":
-            remedy += "; an object fitted anew since then cannot serve this hierarchy"
+            remedy += "; an object that has been fitted again cannot serve this hierarchy"
         raise InputError("neighbors", problem, remedy)
     if matrix.dtype.kind not in "biuf":
-        raise InputError("neighbors", f"{method} gives the dtype {matrix.dtype}", "let it give distances")
+        raise InputError("neighbors", f"{method} returns dtype {matrix.dtype}", "let it return distances")
     # compiled loops will trust its indices
     result = sparse_matrix(matrix, "neighbors", ordered=False, rounded=True)
     wrong = np.flatnonzero(result.data < 0)
     if len(wrong):
-        problem = f"{method} gives {len(wrong)} negative distances, as {result.data[wrong[0]]}"
-        raise InputError("neighbors", problem, "let it leave out what it has not found")
+        problem = f"{method} returns {len(wrong)} negative distances, such as {result.data[wrong[0]]}"
+        raise InputError("neighbors", problem, "let it leave out neighbors that it has not found")
     return result
 
 
@@ -117,8 +117,8 @@ def _lists(matrix: sp.csr_array, n_neighbors: int, own: bool) -> Lists:
         others = rows != columns
         rows, columns, data = rows[others], columns[others], data[others]
     order = np.lexsort((data, columns, rows))
-    again = (np.diff(rows[order], prepend=-1) == 0) & (np.diff(columns[order], prepend=-1) == 0)
-    order = order[~again]  # of an entry stored twice the smaller one
+    repeated = (np.diff(rows[order], prepend=-1) == 0) & (np.diff(columns[order], prepend=-1) == 0)
+    order = order[~repeated]  # of an entry that is stored twice, the smaller one stays
     order = order[np.lexsort((columns[order], data[order], rows[order]))]
     rows = rows[order]
     ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)

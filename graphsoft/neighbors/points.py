@@ -1,4 +1,4 @@
-"""Feature rows made ready for a neighbor search: scaled without rounding, and known from their copies."""
+"""Features prepared for a neighbor search: scaled without rounding, and a lookup of equal rows."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from graphsoft.parallel import row_blocks
 
 __all__ = ["DIRECTIONS", "NORMS", "Points", "RowLookup", "first_copies"]
 
-DIRECTIONS = ("cosine", "correlation")  # metrics that see the direction of a row only: rows get length one
+DIRECTIONS = ("cosine", "correlation")  # metrics that depend only on the direction of a row
 NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
-MODEST = 100  # squares and sums of numbers within 2**±MODEST stay well inside float64
-FAR = 2.0**500  # as far as a new point needs to be from ordinary ones; its square is still finite
+MODEST = 100  # squares and sums of numbers within 2**±MODEST stay well within float64
+FAR = 2.0**500  # where new points beyond it are put: still far from ordinary ones, and with a finite square
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows ready for a search; made by `Points.of`.
+    """Rows prepared for a search; made by `Points.of`.
 
     Attributes
     ----------
     values : ndarray or csr_array of shape (n, d)
-        The features, multiplied by a power of two if they were extreme.
+        The features, multiplied by a power of two if they are extreme.
     metric : str
         A key of :data:`graphsoft.neighbors.exact.METRICS`.
     factors : ndarray of shape (n,)
-        What each row is still to be multiplied with: one over its length for directions, 0 where a row has no
-        direction, and 1 for the other metrics.
+        What each row has to be multiplied with: one over its length under metrics of directions, or 0 if it
+        has no direction, and 1 under the other metrics.
     exponent : int
-        Distances of `values` times ``2**exponent`` are distances of the features.
+        Distances between rows of `values`, times ``2**exponent``, are distances between the features.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Points:
 
     @property
     def squared(self) -> bool:
-        """Whether neighbors are ranked by squared Euclidean distances of the multiplied rows."""
+        """Whether neighbors are sorted by squared Euclidean distances of the multiplied rows."""
         return NORMS.get(self.metric) == 2.0
 
     def alongside(self, values: Any) -> Points:
-        """Prepare features of other points by the scale of these, so that distances between them are right.
+        """Prepare features of other points on the same scale, so that distances to these points are right.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Points:
 
 
 def _times_power(values: Any, exponent: Any) -> Any:
-    """Multiply by a power of two, which is exact; `exponent` is one number, or one for each row."""
+    """Multiply by a power of two, which is exact; `exponent` is one number or one for each row."""
     if not np.any(exponent):
         return values
     if sp.issparse(values):
@@ -122,10 +122,10 @@ def _times_power(values: Any, exponent: Any) -> Any:
 
 
 def _exponent(values: Any, by_spread: bool) -> int:
-    """Find the power of two above the widest spread of a feature, or above the largest number.
+    """Find the power of two above the widest range of a feature, or above the largest number.
 
-    The spread counts where distances do not change when all points move: features can be huge and yet hardly
-    differ.
+    The range counts under metrics that do not change when all points move, because features can be huge and
+    hardly differ.
     """
     if sp.issparse(values):
         return int(np.frexp(np.abs(values.data).max(initial=0.0))[1])
@@ -138,7 +138,7 @@ def _exponent(values: Any, by_spread: bool) -> int:
 
 
 def _centered(values: Array) -> Array:
-    """Take its mean from each row; constant rows become exactly zero, extreme ones get an ordinary size."""
+    """Subtract its mean from each row; constant rows become exactly 0, and extreme ones an ordinary size."""
     exponents = np.frexp(_largest(values))[1]
     if np.any(np.abs(exponents) >= MODEST):
         values = _times_power(values, -exponents)
@@ -158,7 +158,7 @@ def _largest(values: Any) -> Array:
 
 
 def _lengths(values: Any) -> tuple[Any, Array]:
-    """Compute the length of each row, after bringing extreme rows to an ordinary size."""
+    """Bring extreme rows to an ordinary size, and compute the length of each row."""
     exponents = np.frexp(_largest(values))[1]
     if np.any(np.abs(exponents) >= MODEST):
         values = _times_power(values, -exponents)
@@ -171,9 +171,9 @@ def _lengths(values: Any) -> tuple[Any, Array]:
 
 
 def first_copies(points: Points) -> Array:
-    """Find for every row the first row that equals it; for directions, up to a positive factor.
+    """Find for every row the first row that equals it, under metrics of directions up to a positive factor.
 
-    Rows without a direction equal no other row.
+    A row without a direction equals no other row.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def first_copies(points: Points) -> Array:
     guess = (heads != order) & (points.factors[order] > 0)
     first = np.arange(len(points))
     rows, heads = order[guess], heads[guess]
-    for start, stop in row_blocks(points.values):  # equal hashes are no proof yet
+    for start, stop in row_blocks(points.values):  # rows with equal hashes may differ
         mine, theirs = rows[start:stop], heads[start:stop]
         same = _same_rows(_unit(points.values, divisors, mine), _unit(points.values, divisors, theirs))
         first[mine[same]] = theirs[same]
@@ -202,7 +202,7 @@ def first_copies(points: Points) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RowLookup:
-    """Points that others may equal; made by `RowLookup.of`.
+    """Points among which equal rows are looked up; made by `RowLookup.of`.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class RowLookup:
     divisors : ndarray of shape (n,)
         What the rows are divided by before they are compared.
     hashes, order : ndarray of shape (n,)
-        Hashes of the rows, rising, and the rows that they belong to.
+        The hashes of the rows in rising order, and the rows that they belong to.
 
     Examples
     --------
@@ -250,7 +250,7 @@ class RowLookup:
 
 
 def _divisors(points: Points) -> Array:
-    # x / max|x| has the same bits for whole multiples of a row, as the word counts of a text and its double
+    # x / max|x| has the same bits for a row and its whole multiples, such as counts of words
     divisors = _largest(points.values) if points.metric in DIRECTIONS else np.ones(len(points))
     divisors[divisors == 0] = 1.0
     return divisors
@@ -258,7 +258,7 @@ def _divisors(points: Points) -> Array:
 
 def _hashes(values: Any, divisors: Array) -> Array:
     hashes = np.empty(values.shape[0], dtype=np.uint64)
-    with np.errstate(over="ignore"):  # hashes wrap round; NumPy minds it where the kernels run uncompiled
+    with np.errstate(over="ignore"):  # without the compiler NumPy warns when hashes wrap round
         if sp.issparse(values):
             words = _words(values.data / np.repeat(divisors, np.diff(values.indptr)))
             hash_rows_sparse(Rows(values.indptr, values.indices, words), hashes)
@@ -269,7 +269,7 @@ def _hashes(values: Any, divisors: Array) -> Array:
 
 
 def _words(values: Array) -> Array:
-    """Read the bits of new float64 numbers, with one zero only."""
+    """View float64 numbers of a temporary array as words of 64 bits, with -0 changed to 0."""
     values[values == 0] = 0.0
     return values.view(np.uint64)
 

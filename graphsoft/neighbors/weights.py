@@ -1,4 +1,4 @@
-"""From neighbor lists to a weighted, symmetric graph."""
+"""From neighbor lists to a symmetric graph with weights."""
 
 from __future__ import annotations
 
@@ -24,31 +24,30 @@ __all__ = [
 WEIGHTS = ("local-scaling", "gaussian", "connectivity", "jaccard", "relative")
 SYMMETRIZE = ("union", "mutual", "average")
 
-HUGE = 2.0**1022  # two distances above it may not have a sum
-# Numbers in a temporary, of which there are several: a megabyte each stays near the processor.
-AT_ONCE = 1 << 17
-# An edge keeps at least this weight, so that an outlier does not lose its neighbors to underflow.
+HUGE = 2.0**1022  # the sum of two distances above it may be infinite
+AT_ONCE = 1 << 17  # numbers in a temporary array, a megabyte of which stays in the cache
+# No edge has a lower weight, so that an outlier does not lose its neighbors to underflow.
 SMALLEST = 2.0**-52
 
 
 def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
-    """Weigh every edge of the neighbor lists; both directions of an edge get the same bits.
+    """Compute the weight of every edge of the neighbor lists; both directions of an edge have the same bits.
 
     Parameters
     ----------
     indices, distances : ndarrays of shape (n, k)
         Neighbors by rising distance; -1 and infinity where there is none.
     weights : str
-        With d the distance of i and j, and s the distance of a point to the last in its list:
+        With d the distance between i and j, and s the distance of a point to the last in its list:
         ``local-scaling`` exp(-d² / (s_i s_j)), ``relative`` exp(-d / sqrt(s_i s_j)), ``gaussian``
-        exp(-d² / (2 σ²)) with σ the median of all s, ``connectivity`` 1, ``jaccard`` the neighbors that i
-        and j share over those that either has, where each point is counted among its own. Where s is 0, the
-        smallest positive s takes its place. No weight falls below `SMALLEST`.
+        exp(-d² / (2 σ²)) with σ the median of all s, ``connectivity`` 1, ``jaccard`` the number of neighbors
+        that i and j share over the number that either has, where each point counts as its own neighbor. An s
+        of 0 is replaced by the smallest positive s. No weight is below `SMALLEST`.
 
     Returns
     -------
     ndarray of shape (n, k)
-        Positive, and 0 where there is no neighbor.
+        Positive; 0 where there is no neighbor.
 
     Examples
     --------
@@ -72,26 +71,25 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
     for start, stop in blocks(len(indices), max(1, AT_ONCE // (8 * indices.shape[1] + 1))):
         rows, ranks = np.nonzero(present[start:stop])
         rows += start
-        apart, others = distances[rows, ranks], indices[rows, ranks]
-        ends = scaled.scales[rows], scaled.scales[others]
-        result[rows, ranks] = _falling(apart, *ends, scaled.typical, weights)
+        ends = scaled.scales[rows], scaled.scales[indices[rows, ranks]]
+        result[rows, ranks] = _by_length(distances[rows, ranks], *ends, scaled.typical, weights)
     return result
 
 
-def _falling(apart: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
-    """Weigh edges by their length and by the scales of their ends."""
+def _by_length(lengths: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
+    """Compute weights of edges from their lengths and the scales of their two ends."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if weights == "gaussian":
-            power = np.square(apart / typical) / 2
+            power = np.square(lengths / typical) / 2
         else:
-            power = (apart / one) * (apart / two)
+            power = (lengths / one) * (lengths / two)
             power = np.sqrt(power) if weights == "relative" else power
         return np.asarray(np.fmax(np.exp(-power), SMALLEST))
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledLists:
-    """What weights of edges depend on beside their length, of n points with a list of neighbors each.
+    """What weights depend on besides the lengths of edges: the neighbor lists of n points, and their scales.
 
     Attributes
     ----------
@@ -109,15 +107,15 @@ class ScaledLists:
 
     @classmethod
     def of(cls, indices: Array, distances: Array) -> ScaledLists:
-        """Take them from lists as :func:`edge_weights` takes them."""
+        """Compute the scales of neighbor lists, which are as :func:`edge_weights` takes them."""
         present = indices >= 0
         scales = _scales(distances, present)
-        known = scales[present.any(axis=1)]
-        shrink = 0.5 if known.max(initial=0.0) > HUGE else 1.0  # the two in the middle are added
-        return cls(indices, scales, float(np.median(known * shrink)) / shrink if len(known) else 1.0)
+        of_lists = scales[present.any(axis=1)]
+        shrink = 0.5 if of_lists.max(initial=0.0) > HUGE else 1.0  # the median adds the two in the middle
+        return cls(indices, scales, float(np.median(of_lists * shrink)) / shrink if len(of_lists) else 1.0)
 
     def with_others(self, indices: Array, distances: Array) -> ScaledLists:
-        """Add points below these, whose lists number the whole; what is typical stays as it was."""
+        """Add points after these, whose lists number all points; the typical scale stays the same."""
         width = max(indices.shape[1], self.neighbors.shape[1])
         lists = np.full((len(self.neighbors) + len(indices), width), -1, dtype=np.int64)
         lists[: len(self.neighbors), : self.neighbors.shape[1]] = self.neighbors
@@ -125,7 +123,7 @@ class ScaledLists:
         return ScaledLists(lists, np.append(self.scales, self.scales_of(indices, distances)), self.typical)
 
     def scales_of(self, indices: Array, distances: Array) -> Array:
-        """Take the scales of other points with lists of their own; one of 0 becomes the smallest here."""
+        """Compute the scales of other points from their lists; 0 is replaced by the smallest scale here."""
         scales = np.max(distances, axis=1, initial=0.0, where=indices >= 0)
         scales[scales == 0] = self.scales.min()
         return np.asarray(scales)
@@ -134,14 +132,14 @@ class ScaledLists:
 def weights_of_others(
     indices: Array, distances: Array, weights: str, lists: ScaledLists, numbers: Array | None = None
 ) -> Array:
-    """Weigh the edges from other points to their neighbors in `lists`, as :func:`edge_weights` would.
+    """Compute the weights of edges from other points to their neighbors in `lists`, as `edge_weights` would.
 
     Parameters
     ----------
     indices, distances : ndarrays of shape (q, k)
         As :func:`edge_weights` takes them; neighbors are numbers of `lists`.
     weights : str
-        Under ``gaussian`` σ stays what it was.
+        Under ``gaussian`` σ stays the same.
     lists : ScaledLists
     numbers : ndarray of shape (q,), optional
         Their numbers in `lists`, which may hold these points too.
@@ -170,12 +168,12 @@ def weights_of_others(
     rows, ranks = np.nonzero(present)
     own = lists.scales_of(indices, distances)[rows]
     ends = own, lists.scales[indices[rows, ranks]]
-    result[rows, ranks] = _falling(distances[rows, ranks], *ends, lists.typical, weights)
+    result[rows, ranks] = _by_length(distances[rows, ranks], *ends, lists.typical, weights)
     return result
 
 
 def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
-    """Count the neighbors shared with each neighbor, which counts as one, over those that either has."""
+    """Divide the number of neighbors shared with each neighbor, itself included, by those that either has."""
     theirs = lists[indices]
     common = np.ones(indices.shape)
     for rank in range(lists.shape[1]):
@@ -187,7 +185,7 @@ def _jaccard(indices: Array, lists: Array, own: Array) -> Array:
 
 
 def _scales(distances: Array, present: Array) -> Array:
-    """Take the distance of each point to the last of its neighbors, never 0."""
+    """Compute the distance of each point to the last of its neighbors, never 0."""
     scales = np.max(distances, axis=1, initial=0.0, where=present)
     positive = scales[scales > 0]
     scales[scales == 0] = positive.min() if len(positive) else 1.0
@@ -195,15 +193,15 @@ def _scales(distances: Array, present: Array) -> Array:
 
 
 def symmetric(indices: Array, weights: Array, symmetrize: str) -> sp.csr_array:
-    """Make a symmetric graph of the lists: every edge, only those found from both sides, or the mean of both.
+    """Make a symmetric graph of neighbor lists.
 
     Parameters
     ----------
     indices, weights : ndarrays of shape (n, k)
-        As :func:`edge_weights` takes and gives them.
+        As :func:`edge_weights` takes and returns them.
     symmetrize : str
-        ``union`` the larger of the two directions, ``mutual`` the smaller, ``average`` their mean; a
-        direction that is not listed counts as 0.
+        Of the weights of the two directions, ``union`` takes the larger, ``mutual`` the smaller and
+        ``average`` the mean. A direction that is not listed has weight 0.
 
     Returns
     -------
@@ -218,12 +216,12 @@ def symmetric(indices: Array, weights: Array, symmetrize: str) -> sp.csr_array:
            [0. , 0.5, 0. ]])
     """
     listed = directed(indices, weights)
-    turned = listed.T.tocsr()
+    reverse = listed.T.tocsr()
     if symmetrize == "union":
-        return listed.maximum(turned).tocsr()
+        return listed.maximum(reverse).tocsr()
     if symmetrize == "mutual":
-        return listed.minimum(turned).tocsr()
-    return ((listed + turned) / 2).tocsr()
+        return listed.minimum(reverse).tocsr()
+    return ((listed + reverse) / 2).tocsr()
 
 
 def directed(indices: Array, values: Array) -> sp.csr_array:
@@ -238,7 +236,7 @@ def directed(indices: Array, values: Array) -> sp.csr_array:
 
 
 def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.csr_array:
-    """Extend a graph over distinct rows to all rows, where equal rows form a site.
+    """Extend a graph of distinct points to all rows; a distinct point with all its copies is a site.
 
     Parameters
     ----------
@@ -252,9 +250,9 @@ def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.
     Returns
     -------
     csr_array of shape (n, n)
-        Every copy of a site is joined to one copy of each site in its list, by turns. Copies of one site are
-        joined by edges of weight 1 along a circle and its chords, about k for each copy, or all to all where
-        there are few, so that all stand alike inside the site. There are O(n k) edges.
+        Every copy in a site is joined to one copy in each site of its list, to a different one each time. The
+        copies in one site are joined with weight 1 along a circle and its chords, by about k edges each, or
+        all to all if they are few. So all have equal positions inside the site. There are O(n k) edges.
 
     Examples
     --------
@@ -268,7 +266,7 @@ def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.
     counts = np.bincount(sites)
     members = np.argsort(sites, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    # an edge is repeated for every copy of a site that lists the other one: O(n k) in all, hubs or not
+    # an edge is repeated for every copy in a site that lists the other site: O(n k) in all, even with hubs
     listing = directed(indices, np.broadcast_to(counts[:, None].astype(np.float64), indices.shape))
     listing = listing.maximum(listing.T)
     edges = sp.triu(graph, k=1, format="csr")
@@ -281,27 +279,27 @@ def spread_over_copies(graph: sp.csr_array, indices: Array, sites: Array) -> sp.
     columns = members[starts[two] + (turn + one) % counts[two]]
     shape = (len(sites), len(sites))
     across = sp.coo_array((np.repeat(edges.data, repeats), (rows, columns)), shape=shape).tocsr()
-    inside = sp.coo_array(_ties(counts, members, starts, indices.shape[1]), shape=shape).tocsr()
-    inside.data[:] = 1.0  # chords across an even circle come twice
+    inside = sp.coo_array(_edges_inside(counts, members, starts, indices.shape[1]), shape=shape).tocsr()
+    inside.data[:] = 1.0  # chords across an even circle are listed twice
     half = across + inside
     return (half + half.T).tocsr()
 
 
-def _ties(
+def _edges_inside(
     counts: Array, members: Array, starts: Array, n_neighbors: int
 ) -> tuple[Array, tuple[Array, Array]]:
-    """List edges among the copies of each site, with the lower row first."""
-    most = max(1, -(-n_neighbors // 2))
+    """List edges among the copies in each site, with the lower row first."""
+    max_chords = max(1, -(-n_neighbors // 2))
     ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for count in np.unique(counts[counts > 1]):
         circles = members[starts[counts == count][:, None] + np.arange(count)]
         half = int(count) // 2
-        chords = (
-            range(1, half + 1) if half <= most else sorted({1, *(half >> s for s in range(most - 1))} - {0})
-        )
-        for chord in chords:
-            turned = np.roll(circles, -chord, axis=1)
-            ones.append(np.minimum(circles, turned).ravel())
-            twos.append(np.maximum(circles, turned).ravel())
+        chords = set(range(1, half + 1))
+        if half > max_chords:
+            chords = {1, *(half >> power for power in range(max_chords - 1))} - {0}
+        for chord in sorted(chords):
+            others = np.roll(circles, -chord, axis=1)
+            ones.append(np.minimum(circles, others).ravel())
+            twos.append(np.maximum(circles, others).ravel())
     rows, columns = np.concatenate(ones), np.concatenate(twos)
     return np.ones(len(rows)), (rows, columns)

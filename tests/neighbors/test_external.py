@@ -1,3 +1,5 @@
+"""Objects of the caller's that find neighbors: what they return, in every public function."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +14,7 @@ from naive import neighbors as naive
 
 
 class Finder:
-    """A finder that finds everything within a distance, and says it in the most awkward way."""
+    """A finder that finds all points within a distance, in a matrix as awkward as it may be."""
 
     def __init__(self, max_size=np.inf, change=lambda matrix: matrix, itself=True):
         self.max_size, self.change, self.itself = max_size, change, itself
@@ -43,13 +45,13 @@ def same(one, other):
 
 
 def with_index(matrix, index):
-    """Another index in the first place, as faiss gives -1 where it found no more."""
+    """The matrix with another index in the first place, such as the -1 of faiss for a missing neighbor."""
     matrix = matrix.tocsr()
     matrix.indices[0] = index
     return matrix
 
 
-def test_of_an_entry_stored_twice_the_smaller_one_counts():
+def test_the_smaller_of_two_entries_counts():
     twice = sp.coo_array(([4.0, 3.0, 3.0, 5.0], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
 
     class Given:
@@ -110,7 +112,7 @@ def test_a_finder_that_is_exact_changes_nothing(finder, kind, weights):
 
 
 @pytest.mark.parametrize("X", [cloud(40), np.repeat(cloud(8), 5, axis=0)])
-def test_every_door_takes_a_finder(X):
+def test_every_public_function_takes_a_finder(X):
     alike = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     finder = Finder(2.0)
     for call in (
@@ -131,7 +133,7 @@ def test_every_door_takes_a_finder(X):
     assert "distances by Finder" in graph.notes[0]
 
 
-def test_fewer_neighbors_than_asked_for_and_none_at_all():
+def test_a_finder_may_find_too_few_neighbors_or_none():
     X = np.array([[0.0], [1.0], [2.0], [9.0], [30.0], [31.0]])
     finder = Finder(1.5, itself=False)
     graph = graphsoft.knn_graph(X, 4, neighbors=finder, weights="connectivity")
@@ -161,7 +163,7 @@ def test_one_distinct_point_needs_no_search():
     assert h.partial_update([[1.0, 1.0], [2.0, 5.0]])[0].labels.tolist() == [0] * 6
 
 
-def test_a_hierarchy_grows_by_what_its_finder_knows():
+def test_a_hierarchy_grows_with_its_finder():
     X = np.concatenate([cloud(30), cloud(30, seed=1) + 9])
     new = np.concatenate([cloud(6, seed=2), cloud(6, seed=3) + 9, X[:2]])
     h = graphsoft.hierarchy(X, [6, 2], neighbors=Finder())
@@ -181,12 +183,12 @@ def test_a_hierarchy_grows_by_what_its_finder_knows():
     np.testing.assert_array_equal(again[1].labels[74:], h[1].labels[[0, 0, 0]])
 
 
-def test_a_finder_is_used_itself_and_stays_whole():
+def test_the_hierarchy_keeps_the_finder_itself():
     finder = KNeighborsTransformer(mode="distance", n_neighbors=5)
     h = graphsoft.hierarchy(cloud(40), 3, n_neighbors=5, neighbors=finder)
     assert h.features.neighbors is finder
     finder.fit(cloud(30))
-    with pytest.raises(InputError, match=r"neighbors: transform gives the shape \(40, 30\).*fitted anew"):
+    with pytest.raises(InputError, match=r"neighbors: transform returns shape \(40, 30\).*fitted again"):
         h.predict(cloud(2, seed=1))
 
 
@@ -205,9 +207,9 @@ def test_float32_distances_need_not_be_symmetric():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: m.toarray(), "fit_transform gives ndarray.*SciPy sparse"),
-        (lambda m: m.tocsr()[:, :5], r"fit_transform gives the shape \(20, 5\) in place of \(20, 20\)"),
-        (lambda m: -m, "negative distances, as -"),
+        (lambda m: m.toarray(), "fit_transform returns ndarray.*SciPy sparse"),
+        (lambda m: m.tocsr()[:, :5], r"fit_transform returns shape \(20, 5\) instead of \(20, 20\)"),
+        (lambda m: -m, "negative distances, such as -"),
         (lambda m: m * np.nan, "are NaN or infinite, the first is nan"),
         (lambda m: m * np.inf, "are NaN or infinite"),
         (lambda m: with_index(m, -1), r"malformed.*indices\[0\] is -1"),
@@ -216,7 +218,7 @@ def test_float32_distances_need_not_be_symmetric():
         (lambda m: sp.csr_array(np.ones(m.shape)), "nothing but ones.*mode='distance'"),
     ],
 )
-def test_what_comes_back_is_checked(change, words):
+def test_the_matrix_of_a_finder_is_checked(change, words):
     with pytest.raises(InputError, match=f"^neighbors: .*{words}"), np.errstate(invalid="ignore"):
         graphsoft.hierarchy(cloud(20), 3, neighbors=Finder(change=change))
 

@@ -268,7 +268,7 @@ def test_invalid_arguments_are_refused():
         g.predict([[0.0, 1, 0]])
     with pytest.raises(InputError, match="one row of weights to the nodes"):
         g.predict(nx.path_graph(4))
-    with pytest.raises(InputError, match=r"X.reshape\(1, -1\) of one"):
+    with pytest.raises(InputError, match=r"X.reshape\(1, -1\) for one"):
         h.predict(Y[0])
     with pytest.raises(InputError, match="where the hierarchy has 4 or 6 nodes"):
         g.partial_update(np.ones((2, 5)))
