@@ -28,9 +28,9 @@ from graphsoft.methods.relation import by_likelihood
 
 __all__ = ["FittedLevel", "cluster_graphs", "fit"]
 
-# A walk that tells the parents of a cluster stays there with this probability. Over the benchmark sets the
-# memberships of the levels above come nearest to the classes from 0.5 to 0.67, and explain the graph better
-# the larger it is.
+# The walk that gives a cluster its parents stays where it is with this probability. Over the benchmark sets
+# the memberships of upper levels agree best with the classes from 0.5 to 0.67. The larger it is, the better
+# they explain the graph.
 STAY = 2 / 3
 # A parent with a smaller probability is dropped.
 MIN_PARENT = 0.01
@@ -76,18 +76,16 @@ def fit(
 ) -> list[FittedLevel]:
     """Find all levels, finest first, in the way that their methods allow."""
     methods = [each for each in settings.methods if by_likelihood(each)]
-    if len(methods) < len(settings.methods):
-        degrees = sample.with_pairs_as_weights().graph.degrees
-        levels = _climb_published(sample, degrees, settings, random, progress)
-        levels = _assessed(sample.graph, Work(sample), levels)
-        return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, polished=False)
-    work = prepare(sample, settings.levels[0], settings.methods[0])
-    if settings.polish:
+    likely = len(methods) == len(settings.methods)
+    polished = likely and settings.polish
+    work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
+    if polished:
         levels = _climb_polished(work, methods, settings, random, progress)
     else:
-        levels = _climb_published(work.sample, work.degrees, settings, random, progress)
+        degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
+        levels = _climb_published(work.sample, degrees, settings, random, progress)
     levels = _assessed(sample.graph, work, levels)
-    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, settings.polish)
+    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, polished)
 
 
 def _climb_published(
@@ -171,7 +169,7 @@ def _finest(
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None, memberships: sp.csr_array) -> Limits:
-    """Write down what the groups of clusters that points have these memberships of must keep to."""
+    """Collect the limits on groups of the clusters that have these memberships."""
     clusters = memberships.shape[1]
     if pairs is not None:
         pairs = between(pairs, likeliest(memberships), clusters)
@@ -206,7 +204,7 @@ def _refined(
 def _with_parents(
     levels: Sequence[FittedLevel], memberships: sp.csr_array, groups: Sequence[sp.csr_array], degrees: Array
 ) -> list[FittedLevel]:
-    """Let each level follow from the one below, by what its cluster graph says of parents."""
+    """Find the parents of each level's clusters, and from them the memberships of the level above."""
     found: list[FittedLevel] = []
     for level, group in zip(levels, [*groups, None], strict=True):
         clusters = cluster_graph(memberships, degrees)
@@ -217,7 +215,7 @@ def _with_parents(
 
 
 def _parents_by_walk(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
-    """``p(parent | cluster)``: the group of a walk on the cluster graph after it stayed or took a step.
+    """Compute ``p(parent | cluster)``: the group that a walk is in after it stayed or took a step.
 
     At least `STAY` of the probability is with the cluster's own group, so that this is its likeliest parent.
     """

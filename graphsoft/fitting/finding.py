@@ -1,4 +1,4 @@
-"""One clustering by any method, which is spared the odd cases."""
+"""One clustering by any method; the cases that need no method are answered here."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def find(
 
 
 def _without_work(sample: Sample, count: int, method: Method) -> Clustering | None:
-    """Answer where there is nothing to find; None where the method has to work."""
-    if by_likelihood(method):  # it can do with anything
+    """Return the clustering where there is nothing to find, or None where the method has to work."""
+    if by_likelihood(method):  # it takes any graph and any count
         return None
     if count == 1:
         return Clustering(one_cluster_each(np.zeros(len(sample), dtype=int), 1), (), "all in one cluster")

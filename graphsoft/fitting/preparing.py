@@ -35,7 +35,7 @@ class Work:
     sample : Sample
         What the method works on.
     pairs : csr_array or None
-        Known pairs of the nodes of `sample`, also where they are in its weights already.
+        Known pairs of the nodes of `sample`, kept even if its weights include them already.
     node : ndarray of shape (n,) or None
         The node of each of the n points; for strays, one past the last node. None if nothing has moved.
     copies : ndarray of shape (n,) or None
@@ -83,7 +83,7 @@ class Work:
 
 
 def prepare(sample: Sample, count: int, method: Method) -> Work:
-    """Make of the points what the method is to work on when it looks for `count` clusters.
+    """Prepare points for a method that looks for `count` clusters.
 
     Strays stay in; see `Work.without_strays`.
     """

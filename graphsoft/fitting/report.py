@@ -28,10 +28,10 @@ class LevelReport:
         Passes over a graph, on all scales.
     trace : tuple of float
         Log-likelihood each time that the support was widened, on the graph that the level was fitted to. For
-        a polished level this is the points' graph, where every cluster still belongs to one group. The finest
-        level has its last round when those above are polished, and the last value is from then. Methods other
-        than relation factorization have here what they minimize; see `Clustering.trace`. Known pairs have
-        changed the weights of that graph; the two figures below are of the graph as it was given.
+        a polished level this is the points' graph, where every cluster still belongs to one group. The last
+        value of the finest level is from its last round, which follows the polishing of the levels above. For
+        other methods than relation factorization it is what they minimize; see `Clustering.trace`. Known
+        pairs have changed the weights of that graph; the two figures below are of the graph as it was given.
     log_likelihood : float
         Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
     kkt_gap : float or None
@@ -69,7 +69,7 @@ class LevelReport:
         )  # fmt: skip
 
     def after(self, fit: Fit) -> LevelReport:
-        """Report what became of the level when points were added."""
+        """Report the level after points were added."""
         return replace(
             self, sweeps=0, trace=(), log_likelihood=fit.log_likelihood, seconds=0.0,
             kkt_gap=None if self.kkt_gap is None else fit.gap, status="kept but for the re-fitted rows",
@@ -123,7 +123,7 @@ class Report:
     def after(
         self, graph: Graph, levels: Sequence[LevelReport], rows: int, seconds: dict[str, float]
     ) -> Report:
-        """Report what became of it when points were added, and so many rows fitted again."""
+        """Report the hierarchy after points were added and `rows` rows were fitted again."""
         note = f"{len(graph) - self.nodes:,} points added, {rows:,} rows re-fitted"
         components = int(graph.components.max()) + 1
         return Report(len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds)

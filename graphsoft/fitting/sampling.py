@@ -26,10 +26,10 @@ def sampled(
     progress: Progress | None,
     needs_graph: bool = True,
 ) -> tuple[Sample, Settings]:
-    """Write down what is known of the points, and join them to their nearest.
+    """Collect the known pairs of the points, and join the points to their nearest neighbors.
 
-    Everything that can be refused is refused before the search for neighbors begins. The settings that are
-    returned list the known labels.
+    Everything that can be refused is refused before the search for neighbors begins. The returned settings
+    list the known labels.
     """
     is_graph = isinstance(given, Graph)
     names = given.nodes if isinstance(given, Graph) else range(len(given))
