@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine import counting
 from graphsoft.errors import InputError
-from graphsoft.fitting.suggesting import Suggestion, ladder, suggest, within_limits
+from graphsoft.fitting.suggesting import Suggestion, levels_down_to, suggest, within_limits
 from graphsoft.suggestion import suggest_levels
 from naive import suggestion as naive
 from shared.shapes import bits, cloud, graph_of, ring_of_cliques
@@ -109,8 +109,8 @@ def test_contracted_graphs_lose_rows_of_their_weights(monkeypatch):
     st.integers(2, 10**6),
     st.dictionaries(st.integers(2, 100), st.floats(0, 9), max_size=60),
 )
-def test_a_ladder_falls_to_its_top(top, points, scores):
-    levels = ladder(top, points, scores)
+def test_levels_fall_to_their_top(top, points, scores):
+    levels = levels_down_to(top, points, scores)
     assert levels[-1] == top
     assert all(below >= 1.5 * above for below, above in pairwise(levels))
     assert len(levels) == 1 or levels[0] <= points // 5
@@ -139,8 +139,8 @@ def test_no_more_clusters_than_foretell_the_edges_left_out():
     # so sparse that the merges of a hundred small parts fall further than those of the three blocks
     graph = graphsoft.patterns.block_graph(3, blocks=3, size=100, inside=0.12, between=0.02)
     found = suggest_levels(graph)
-    foretold = max(found.candidates, key=lambda each: each.held_out).clusters
-    assert found.clusters <= foretold < max(each.clusters for each in found.candidates)
+    most = max(found.candidates, key=lambda each: each.held_out).clusters
+    assert found.clusters <= most < max(each.clusters for each in found.candidates)
     assert found.clusters == 3
 
 
@@ -279,7 +279,7 @@ def test_levels_are_moved_within_limits(sizes, points, least, max_clusters):
         assert found == levels
 
 
-def test_a_ladder_of_its_own_keeps_to_limits():
+def test_suggested_levels_keep_to_limits():
     graph = graphsoft.patterns.block_graph(0, blocks=5, size=20)
     h = graphsoft.hierarchy(graph, levels="auto", max_children=2)
     assert h.settings.levels == (20, 10, 5)

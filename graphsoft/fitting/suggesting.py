@@ -1,4 +1,4 @@
-"""How many clusters to look for: candidates with what speaks for each, and a ladder of levels."""
+"""How many clusters to look for: candidates with the evidence for each, and levels that lead there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.methods import Sample
 
-__all__ = ["Candidate", "Suggestion", "ladder", "suggest", "with_suggested_levels", "within_limits"]
+__all__ = ["Candidate", "Suggestion", "levels_down_to", "suggest", "with_suggested_levels", "within_limits"]
 
 # In a graph without clusters falls get smaller about as 1 / k. They are weighed against that by this power of
 # k: 0 would take two clusters nearly everywhere, 1 would take a chance among many.
 POWER = 0.5
-# The factor between the levels of a ladder, about.
+# Levels differ by about this factor.
 STEP = 4.0
 # A level between two others is the best of those within this factor of where it would be.
 WINDOW = 1.4
@@ -31,7 +31,7 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Candidate:
-    """A number of clusters, and what speaks for it.
+    """A number of clusters, and the evidence for it.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Suggestion:
     Attributes
     ----------
     levels : tuple of int
-        A ladder for :func:`graphsoft.hierarchy`, finest first; the last is the suggested number of clusters.
+        Levels for :func:`graphsoft.hierarchy`, finest first; the last is the suggested number of clusters.
     candidates : tuple of Candidate
         Every number of clusters that was looked at, from 2 on.
     reason : str
@@ -85,10 +85,8 @@ class Suggestion:
         Those with more clusters than make the edges left out likeliest come after all others.
         """
         count = integer("count", count, 1)
-        foretold = _foretold(self.candidates) if self.candidates else 0
-        order = sorted(
-            self.candidates, key=lambda each: (each.clusters > foretold, -each.score, each.clusters)
-        )
+        most = _best_held_out(self.candidates) if self.candidates else 0
+        order = sorted(self.candidates, key=lambda each: (each.clusters > most, -each.score, each.clusters))
         return tuple(order[:count])
 
     def __repr__(self) -> str:
@@ -148,7 +146,7 @@ def with_suggested_levels(
     return chosen, (f"levels chosen: {sizes} clusters; {found.reason}",)
 
 
-def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
+def levels_down_to(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
     """Choose levels from some hundred clusters down to `top`, by factors of about four.
 
     A level between is the size of largest score near where it would be; the finest has no more than a fifth
@@ -156,9 +154,11 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> ladder(10, 2000, {}), ladder(2, 2000, {}), ladder(40, 2000, {}), ladder(3, 12, {})
-    ((100, 32, 10), (100, 27, 7, 2), (160, 40), (3,))
-    >>> ladder(2, 2000, {26: 0.1, 25: 0.3, 8: 0.2})
+    >>> levels_down_to(10, 2000, {}), levels_down_to(2, 2000, {})
+    ((100, 32, 10), (100, 27, 7, 2))
+    >>> levels_down_to(40, 2000, {}), levels_down_to(3, 12, {})
+    ((160, 40), (3,))
+    >>> levels_down_to(2, 2000, {26: 0.1, 25: 0.3, 8: 0.2})
     (100, 25, 8, 2)
     """
     finest = min(max(MAX_CLUSTERS, round(STEP * top)), points // 5)
@@ -175,10 +175,10 @@ def ladder(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:
 def within_limits(
     levels: tuple[int, ...], points: int, min_children: int | None, max_children: int | None
 ) -> tuple[int, ...]:
-    """Move levels, from the top down, to have `least` to `most` clusters under each of the next.
+    """Move levels, from the top down, so that each has `min_children` to `max_children` for each of the next.
 
-    A level that would have more than a fifth of the points is left out, and where steps become smaller there
-    are more of them.
+    A level with more clusters than a fifth of the points is left out. Where steps become smaller, levels are
+    added.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def within_limits(
     return tuple(kept[::-1])
 
 
-def _foretold(candidates: tuple[Candidate, ...]) -> int:
+def _best_held_out(candidates: tuple[Candidate, ...]) -> int:
     """Return the number of clusters that make the edges left out likeliest: no more are suggested."""
     return max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
 
@@ -207,11 +207,11 @@ def _foretold(candidates: tuple[Candidate, ...]) -> int:
 def _explained(
     candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
 ) -> Suggestion:
-    """Choose the top and the ladder, and say why."""
-    best = max(candidates[: _foretold(candidates) - 1], key=lambda each: (each.score, -each.clusters))
+    """Choose the top and the levels below it, and say why."""
+    best = max(candidates[: _best_held_out(candidates) - 1], key=lambda each: (each.score, -each.clusters))
     if best.score <= 0.0:
         return Suggestion((1,), candidates, "no number of clusters stands out, all parts are joined alike")
-    levels = ladder(best.clusters, points, {each.clusters: each.score for each in candidates})
+    levels = levels_down_to(best.clusters, points, {each.clusters: each.score for each in candidates})
     levels = within_limits(levels, points, *children)
     reason = (
         f"{best.clusters} clusters are joined {np.exp(best.fall):.1f} times more weakly than the parts of "
