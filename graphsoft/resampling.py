@@ -50,7 +50,7 @@ class Stability:
     lost : tuple of ndarray of int, each of shape (m,)
         Rounds in which that overlap was at most one half.
     points : tuple of ndarray, each of shape (n,)
-        For every level, how surely each point is again with the same others. This is the expected overlap of
+        For every level, how surely each point stays with the same others. This is the expected overlap of
         its cluster here and its cluster there, both drawn by its memberships; the mean over the rounds. A
         torn point has less than 1 even if everything is found again.
     sizes : tuple of ndarray, each of shape (m,)

@@ -1,4 +1,4 @@
-"""What speaks for each number of clusters of a graph.
+"""The evidence for each number of clusters of a graph.
 
 A graph is contracted to some hundred nodes, and these are merged one by one, always the pair with the largest
 ``w_pq / (d_p d_q)``. If the graph has k clusters, then what joins two of them is much weaker than what joined
@@ -57,7 +57,7 @@ class Evidence:
 def evidence_for_counts(
     graph: Graph, random: np.random.Generator | None = None, progress: Progress | None = None
 ) -> Evidence:
-    """Merge a graph that has edges several times, and see what stands out."""
+    """Merge a graph that has edges several times, and compare how similar the merged pairs are."""
     watched = _watched(graph, progress)
     merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
@@ -81,7 +81,7 @@ def evidence_for_counts(
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """The graph that is watched while it merges: without strays, contracted if it is large."""
+    """The graph whose merges are recorded: without strays, contracted if it is large."""
 
     upper: sp.csr_array  # weights as shares of the whole, each pair once
     counts: Array  # edges behind each of them
@@ -93,7 +93,7 @@ class _Watched:
 class _Merges:
     """How some hundred nodes merged one by one."""
 
-    group: Array  # the node that each watched one began in, -1 for strays
+    group: Array  # for each node of the graph, the node it was contracted to; -1 for strays
     weights: Array  # between these nodes, before they merged
     pairs: list[tuple[int, int]]  # the second joins the first
     similarity: Array  # of each merge, as a logarithm, never rising
@@ -124,8 +124,8 @@ def _upper(graph: Graph) -> sp.csr_array:
 
 
 def _both_ways(upper: sp.csr_array) -> Graph:
-    upper.eliminate_zeros()
     whole = (upper + sp.triu(upper, 1).T).tocsr()
+    whole.eliminate_zeros()
     whole.sort_indices()
     return Graph(whole, range(whole.shape[0]))
 
@@ -140,7 +140,7 @@ def _thinned(watched: _Watched, random: np.random.Generator) -> tuple[Graph, Gra
 
 
 def _merges(graph: Graph, count: int, edge: float) -> _Merges:
-    """Contract to `count` nodes, and merge these one by one; `edge` is what an edge weighs in the mean."""
+    """Contract to `count` nodes, and merge these one by one; `edge` is the mean weight of an edge."""
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
     rest = subgraph(graph, inside)
     group = np.full(len(graph), -1)
@@ -161,7 +161,7 @@ def _between(merges: _Merges, left_out: Graph) -> Array:
 def _merged_one_by_one(weights: Array, edge: float) -> tuple[list[tuple[int, int]], Array]:
     """Merge the pair with the largest ``w_pq / (d_p d_q)``, again and again; of equal ones the first.
 
-    In what is returned every pair has an edge more, so that no similarity is zero.
+    The returned similarities count one edge more for every pair, so that none is zero.
     """
     weights, count = weights.copy(), len(weights)
     mass = weights.sum(axis=1)

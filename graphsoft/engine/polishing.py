@@ -212,13 +212,13 @@ def refit_rows(
     csr_array of shape (len(rows), m)
     """
     edges, neighbors = _edges_at(graph, rows)
-    everyone, degrees = np.arange(len(rows)), graph.degrees[rows]
+    places, degrees = np.arange(len(rows)), graph.degrees[rows]
     mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(graph)
     others, found = memberships[neighbors], memberships[rows]
     min_share = MIN_SHARE if parents is None else MIN_SHARE_POLISHED
 
     def gain(of: sp.csr_array, mass: Array) -> sp.csr_array:
-        return gain_matrix(edge_model(edges, degrees, of, mass, floor), everyone)
+        return gain_matrix(edge_model(edges, degrees, of, mass, floor), places)
 
     for done in range(sweeps if len(rows) else 0):
         both = sp.vstack([found, others], format="csr")

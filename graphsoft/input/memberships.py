@@ -15,7 +15,9 @@ from graphsoft.input.labels import ROUNDING
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.memberships import entropies, likeliest
 
-__all__ = ["SoftClusters", "check_memberships"]
+__all__ = ["REMEDY", "SoftClusters", "check_memberships"]
+
+REMEDY = "leave results as they were, or find them again"
 
 
 class SoftClusters:
@@ -61,14 +63,13 @@ def check_memberships(memberships: Any, argument: str, shape: tuple[int, int] | 
 were, or find them again.
     """
     check_rows(memberships, argument)
-    remedy = "leave results as they were, or find them again"
     if shape is not None and memberships.shape != shape:
         problem = f"has memberships of shape {memberships.shape} where {shape} is needed"
-        raise InputError(argument, problem, remedy)
+        raise InputError(argument, problem, REMEDY)
     sums = np.asarray(memberships.sum(axis=1)).ravel()
     off = np.flatnonzero(~(np.abs(sums - 1.0) <= ROUNDING))  # NaN too
     if len(off):
         problem = f"has memberships whose row {off[0]} sums to {sums[off[0]]:g}"
-        raise InputError(argument, problem, remedy)
+        raise InputError(argument, problem, REMEDY)
     if memberships.data.min() < 0:
-        raise InputError(argument, f"has a membership of {memberships.data.min():g}", remedy)
+        raise InputError(argument, f"has a membership of {memberships.data.min():g}", REMEDY)

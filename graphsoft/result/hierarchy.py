@@ -170,8 +170,8 @@ class Hierarchy(Sequence[Level]):
         count : int
             At most so many for each cluster.
         names : sequence of d, optional
-            The names of the features, such as a vectorizer's ``get_feature_names_out()``. The columns of a
-            data frame are used without asking.
+            The names of the features, such as a vectorizer's ``get_feature_names_out()``. By default the
+            columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
             Another table of the same points: for example words, if embeddings were clustered.
 
@@ -345,7 +345,7 @@ class Hierarchy(Sequence[Level]):
         return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
     def _memberships_of_new(self, step: sp.csr_array, level: int) -> sp.csr_array:
-        """Go on from old points to the clusters of a level."""
+        """Compute the memberships of new points on a level, from their step to old points."""
         memberships, fallback = self._memberships(level), None
         if (np.diff(step.indptr) == 0).any():
             check_levels(self.levels, len(self.graph))

@@ -15,14 +15,12 @@ from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, checked_graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.input.memberships import check_memberships
+from graphsoft.input.memberships import REMEDY, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import WEIGHTS
 
 __all__ = ["check_features", "check_level", "check_levels", "intact_graph"]
-
-REMEDY = "leave results as they were, or find them again"
 
 
 def intact_graph(h: Any) -> Graph:

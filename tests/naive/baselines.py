@@ -59,10 +59,6 @@ def mean_log_likelihood(X, weights, means, covariances):
 # Features along a graph: X (n, d) ~ V (n, m) U^T
 
 
-def laplacian(W):
-    return np.diag(W.sum(axis=1)) - W
-
-
 def smooth_loss(X, W, V, U, smoothness):
     """``||X - V U^T||² / ||X||²``, plus how rough V is on the graph if columns of U have length one."""
     lengths = np.linalg.norm(U, axis=0)
