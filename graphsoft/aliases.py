@@ -1,4 +1,4 @@
-"""The names of types that are written in many signatures."""
+"""Names for types that many signatures contain."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ __all__ = ["Array", "Progress"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Progress = Callable[[str, int, int], None]
-"""What ``progress=`` takes: a function of the stage, how much of it is done, and how much there is in all."""
+"""What ``progress=`` takes: a function of the stage, how much of it is done, and the total."""

@@ -1,4 +1,4 @@
-"""What graphsoft raises and warns, in one place."""
+"""The errors and warnings of graphsoft."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "shown", "warn"]
 
 
 class GraphsoftError(Exception):
-    """Base of every error that graphsoft raises on purpose."""
+    """Base class of the errors that graphsoft raises on purpose."""
 
 
 class InputError(GraphsoftError, ValueError):
@@ -18,9 +18,9 @@ class InputError(GraphsoftError, ValueError):
     Parameters
     ----------
     argument : str
-        The argument's name as the caller wrote it.
+        The name of the argument, as the caller writes it.
     problem : str
-        What is wrong, with the offending value and where it stands.
+        What is wrong, with the value and its place.
     remedy : str
         What to do about it.
 
@@ -45,7 +45,7 @@ class GraphsoftWarning(UserWarning):
 
 
 def shown(value: object) -> str:
-    """Put a value into an error message: on one line, and not too long.
+    """Write a value for an error message: on one line, and not too long.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def shown(value: object) -> str:
 
 
 def warn(message: str) -> None:
-    """Raise a `GraphsoftWarning` that points to the line which called graphsoft, however deep this is.
+    """Issue a `GraphsoftWarning` that points to the line that called graphsoft, however deep this call is.
 
     Examples
     --------

@@ -1,10 +1,11 @@
-"""Compiled kernels over blocks of rows, on plain threads.
+"""Compiled loops over blocks of rows, on plain threads.
 
 Every kernel releases the GIL and works on the rows ``start:stop`` of one block, so ordinary threads run
-blocks side by side. That keeps three promises which numba's own parallel loops cannot: blocks end after some
-tens of milliseconds, so Ctrl-C works and progress moves; the blocks do not depend on the number of
-threads, and so neither do the bits; and no threading layer is started that could abort under concurrent calls
-or hang after a fork.
+blocks side by side. This keeps three promises that numba's own parallel loops cannot keep:
+
+- blocks end after some tens of milliseconds, so Ctrl-C works and progress is reported;
+- blocks do not depend on the number of threads, so neither do the bits;
+- no threading layer starts that could abort under concurrent calls or hang after a fork.
 """
 
 from __future__ import annotations
@@ -34,14 +35,12 @@ __all__ = [
 ]
 
 Result = TypeVar("Result")
-# A pass over the rows of a table makes temporaries of about this many numbers.
-ELEMENTS_PER_BLOCK = 1 << 20
-# Edges in one piece of work, some milliseconds.
-LOAD = 1 << 18
+ELEMENTS_PER_BLOCK = 1 << 20  # numbers in a temporary array that a pass over the rows of a table makes
+LOAD = 1 << 18  # edges in one piece of work, which takes some milliseconds
 
 
 def thread_count() -> int:
-    """Threads to use: ``NUMBA_NUM_THREADS`` where it is set, else the processors open to this process."""
+    """Count the threads to use: ``NUMBA_NUM_THREADS`` if it is set, else the processors of this process."""
     wanted = os.environ.get("NUMBA_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
@@ -65,7 +64,7 @@ def blocks(count: int, size: int) -> list[tuple[int, int]]:
 def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     """Cut the rows of CSR pointers into consecutive pieces of about `load` entries each.
 
-    A row longer than that is a piece of its own. The pieces depend on nothing but the rows.
+    A longer row is a piece of its own. The pieces depend only on the rows.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
     rows = len(ptr) - 1
     if 0 < int(ptr[-1] - ptr[0]) + rows <= load:
         return [(0, rows)]
-    # every row counts one entry more, so that a long run of empty rows is cut too
+    # every row counts as one entry more, so that a long run of empty rows is cut too
     total = ptr - ptr[0] + np.arange(rows + 1)
     cuts = np.searchsorted(total, np.arange(0, total[-1], load + 1), side="left")
     edges = np.unique(np.append(cuts, rows))
@@ -83,9 +82,9 @@ def pieces_by_load(ptr: Array, load: int) -> list[tuple[int, int]]:
 
 
 def pieces_with_columns(ptr: Array, columns: int) -> list[tuple[int, int]]:
-    """Cut the rows of CSR pointers into pieces for a loop that goes over so many columns at each entry.
+    """Cut the rows of CSR pointers into pieces for a loop over so many columns at each entry.
 
-    A piece has 16 times `LOAD` entries by columns: such loops are wide instructions, many at once.
+    A piece has 16 times `LOAD` pairs of entry and column, because such loops are vectorized.
 
     Examples
     --------
@@ -114,8 +113,8 @@ def map_blocks(work: Callable[[int, int], Result], count: int, size: int) -> Ite
 def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]) -> Iterator[Result]:
     """Yield ``work(start, stop)`` for every piece, in order, computed on threads.
 
-    At most twice as many pieces as threads are under way at once; leaving the loop early (an error,
-    Ctrl-C) starts no further piece.
+    At most twice as many pieces as threads are in progress at once. When the loop is left early, by an error
+    or Ctrl-C, no further piece starts.
     """
     threads = min(thread_count(), len(pieces))
     if threads <= 1:
@@ -136,7 +135,7 @@ def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]
 
 
 def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
-    """Let Ctrl-C through, of which numba makes a SystemError if a kernel hands back arrays just then."""
+    """Let Ctrl-C through, which numba turns into a SystemError when a kernel is just returning arrays."""
     try:
         return work(start, stop)
     except SystemError as error:
@@ -150,9 +149,9 @@ def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) ->
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold OpenMP and BLAS to one thread: their loops add up in an order that depends on threads.
+    """Limit OpenMP and BLAS to one thread, because the order of their sums depends on the number of threads.
 
-    On a busy machine, BLAS's threads also wait for each other longer than they work.
+    On a busy machine the threads of BLAS also wait for each other longer than they work.
 
     Examples
     --------

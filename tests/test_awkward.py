@@ -1,6 +1,6 @@
-"""Awkward input through the public door: each case either works and is right, or fails and says why.
+"""Awkward input to the public functions: each case either works and is right, or fails and says why.
 
-The cases X.. and G.. are those of a measured comparison of clustering packages.
+The numbers X.. and G.. are those of a comparison of clustering packages.
 """
 
 import warnings

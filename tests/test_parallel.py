@@ -1,4 +1,4 @@
-"""Cutting work into pieces, and doing them on threads."""
+"""Cutting work into pieces, and computing them on threads."""
 
 import os
 import threading
@@ -64,7 +64,7 @@ def test_leaving_early_starts_no_further_piece(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "0", "-3", "many", "²"])
-def test_threads_are_counted_where_none_are_asked_for(monkeypatch, text):
+def test_threads_are_counted_without_a_wanted_number(monkeypatch, text):
     monkeypatch.setenv("NUMBA_NUM_THREADS", text)
     assert thread_count() >= 1
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)

@@ -17,11 +17,11 @@ from graphsoft.engine import coarsening, merging
 from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF
 from shared.shapes import bits, cloud
 
-LONG = 300  # seconds that no step here comes near
+LONG = 300  # seconds, far more than any step here takes
 
 
 def digest(n=600):
-    """Hash everything found in two clusterings, with work cut into many pieces."""
+    """Hash everything in two hierarchies, with work cut into many pieces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coarsening, "LOAD", 500)
         patch.setattr(merging, "LOAD", 500)
@@ -56,7 +56,7 @@ def test_threads_and_processes_do_not_change_bits():
 
 
 def digest_of_methods():
-    """A digest of what methods say that multiply, add up, or hand to scikit-learn, dense columns."""
+    """Hash the results of methods that multiply or add dense columns, or pass them to scikit-learn."""
     X = np.abs(cloud(12_000))
     found = [
         graphsoft.cluster(X, 4, method=method)
@@ -66,8 +66,8 @@ def digest_of_methods():
         graphsoft.cluster(X[:3000], 4, method=method)
         for method in (GaussianMixture(starts=1, max_sweeps=20), GNMF(max_sweeps=2))
     ]
-    said = [(each.memberships.data.tobytes(), each.trace) for each in found]
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    parts = [(each.memberships.data.tobytes(), each.trace) for each in found]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def test_threads_of_blas_do_not_change_bits_of_methods():

@@ -1,4 +1,4 @@
-"""Points by class and by cluster, which are labels or memberships: what the scores count."""
+"""Classes and clusters of points, given as labels or as memberships, and the tables that scores need."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 
 __all__ = ["adjusted_rand_of_pairs", "both_shares", "confusion", "is_hard", "matched", "shares_of"]
 
-# Rows may miss one by so much: memberships may come as float32.
-ROUNDING = 1e-4
+ROUNDING = 1e-4  # the sum of a row may differ from one by so much, since memberships may be float32
 
 
 def confusion(truth: Any, labels: Any) -> sp.csr_array:
@@ -24,16 +23,16 @@ def confusion(truth: Any, labels: Any) -> sp.csr_array:
     Parameters
     ----------
     truth : array-like of shape (n,), or array or sparse matrix of shape (n, c)
-        Known classes: numbers or strings, or memberships, rows that sum to one.
+        Known classes: numbers, strings, or memberships, whose rows sum to one.
     labels : array-like of shape (n,), or array or sparse matrix of shape (n, m)
         Clusters.
 
     Returns
     -------
     csr_array of shape (n_classes, n_clusters)
-        Of labels the counts, int64, classes and clusters in sorted order; empty ones have no row or column.
-        Memberships keep all their columns; of them the table holds expected counts, ``T^T S``, float64,
-        which are again int64 where all memberships are 0 or 1.
+        For labels int64 counts, with classes and clusters in sorted order, and no row or column for empty
+        ones. For memberships T and S the expected counts ``T^T S`` with all their columns, in float64, or in
+        int64 where all memberships are 0 or 1.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def confusion(truth: Any, labels: Any) -> sp.csr_array:
 
 
 def matched(truth: Any, labels: Any) -> sp.csr_array:
-    """Count as `confusion` does, with the clusters in the order of the classes that they match best.
+    """Count like `confusion`, with each cluster in the column of the class that it matches best.
 
     Parameters
     ----------
@@ -62,8 +61,8 @@ def matched(truth: Any, labels: Any) -> sp.csr_array:
     Returns
     -------
     csr_array of shape (n_classes, n_clusters or more)
-        The best one-to-one match is the diagonal, whose sum over that of the table is the accuracy. Clusters
-        without a class come last; a class without a cluster has an empty column.
+        The diagonal holds the best one-to-one match; its sum divided by that of the table is the accuracy.
+        Clusters without a class come last, and a class without a cluster has an empty column.
 
     Examples
     --------
@@ -100,9 +99,9 @@ def both_shares(truth: Any, labels: Any) -> tuple[sp.csr_array, sp.csr_array]:
 
 
 def shares_of(values: Any, argument: str) -> sp.csr_array:
-    """Read labels or memberships as memberships: labels have a column for each distinct one, sorted.
+    """Read labels or memberships as memberships; labels get a column for each distinct one, in sorted order.
 
-    Whatever has ``memberships``, as a level, stands for these.
+    An object with the attribute ``memberships``, such as a level, stands for these.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
         return _checked(sparse_matrix(values, argument), argument)
     try:
         array = np.asarray(values)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
     if array.ndim == 2:
         return _checked(sp.csr_array(dense_matrix(values, argument).astype(np.float64)), argument)
@@ -170,8 +169,8 @@ def adjusted_rand_of_pairs(both: Any, first: Any, second: Any, everything: int) 
 
 
 def _checked(shares: sp.csr_array, argument: str) -> sp.csr_array:
-    """Refuse what is no memberships, and let every row sum to one to the last bits."""
-    remedy = "give memberships, rows that sum to one, or a flat list of labels"
+    """Refuse rows that are not memberships, and make every row sum to one up to the last bits."""
+    remedy = "give memberships, whose rows sum to one, or a flat list of labels"
     if (shares.data < 0).any():
         raise InputError(argument, f"holds {shares.data.min():g}", remedy)
     sums = np.asarray(shares.sum(axis=1)).ravel()

@@ -140,8 +140,8 @@ def by_tree(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks
 def by_products(points: Points, queries: Points, n_neighbors: int) -> NeighborBlocks:
     """Propose candidates by all inner products in float32; where rounding could hide one, scan all points.
 
-    A computed score is off by less than ``(d + 8) 2**-24 R**2`` for points not longer than R, and no point
-    nearer than the last neighbor is longer than R = (length of the row) + (distance of the last neighbor).
+    The error of a computed score is below ``(d + 8) 2**-24 R**2`` for points of length R or less. A point
+    nearer than the last neighbor is no longer than R = (length of the row) + (distance of the last neighbor).
     """
     middle = center(points)
     same_set, (count, depth) = queries is points, points.values.shape

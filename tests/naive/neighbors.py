@@ -1,4 +1,4 @@
-"""Dense, slow, obvious copies of the neighbor search and edge weights; imports nothing from the package."""
+"""Slow, obvious copies of the neighbor search and of edge weights; imports nothing from the package."""
 
 import math
 
@@ -54,17 +54,17 @@ def graph(lists, weights, symmetrize):
 
 
 def kept_lower(scores, first, row, count):
-    """The `count` lowest (score, column) of consecutive columns, but the row itself."""
+    """The `count` lowest (score, column) of consecutive columns, without the row itself."""
     pairs = [(score, first + place) for place, score in enumerate(scores) if first + place != row]
     return sorted(pairs)[:count]
 
 
-def kept_once(measures, candidates, count):
-    """The `count` lowest (measure, candidate), each once, of those not infinitely far."""
-    pairs = {(measure, other) for measure, other in zip(measures, candidates, strict=True)}
+def kept_once(scores, candidates, count):
+    """The `count` lowest pairs of a finite score and a candidate, each once."""
+    pairs = {(score, other) for score, other in zip(scores, candidates, strict=True)}
     return sorted(pair for pair in pairs if pair[0] < math.inf)[:count]
 
 
 def rounded(x, factor, middle):
-    """A multiplied row, moved."""
+    """A row times its factor, moved."""
     return [a * factor - b for a, b in zip(x, middle, strict=True)]

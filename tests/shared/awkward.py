@@ -1,4 +1,4 @@
-"""What the tests of awkward input share: points and a graph in three clear groups, and what to demand."""
+"""What tests of awkward input share: points and a graph in three clear groups, and what must hold."""
 
 import json
 import warnings
@@ -24,7 +24,7 @@ X = blobs()
 
 
 def whole_weights():
-    """The graph of the points with whole weights below 256, so that every dtype holds them."""
+    """The graph of the points with whole weights below 256, which every dtype can hold."""
     graph = graphsoft.knn_graph(X, 6).adjacency.copy()
     graph.data = np.rint(graph.data * 200) + 1
     return graph
@@ -91,7 +91,7 @@ def outcome(data, wanted, baseline, **options):
 
 
 def stored(**parts):
-    """The graph as CSR with some of its arrays replaced, whatever they hold."""
+    """The graph as CSR, with some of its arrays replaced by anything."""
     matrix = A.copy()
     for name, value in parts.items():
         setattr(matrix, name, np.array(value))

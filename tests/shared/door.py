@@ -1,4 +1,4 @@
-"""What the tests of the door share."""
+"""What tests of reading and checking input share."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Old and new points, and how the tests of new points compare."""
+"""What tests of new points share: old and new points, and comparisons."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Points and graphs that several tests of the engine share, and what they compare by."""
+"""Points and graphs that many tests share, and functions to compare results."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ def graph_of(W):
 
 
 def factorized(method, graph, count):
-    """What a method finds in a graph."""
+    """The result of a method for a graph."""
     return find(Sample(graph), count, method, np.random.default_rng(0))
 
 
@@ -34,7 +34,7 @@ def cloud(n=80, seed=0, centers=5, d=3):
 
 
 def cloud_graph(n=60, seed=0, centers=6):
-    """Dense weights of points around some centers, each joined to its nearest by local scaling."""
+    """Dense weights of points around some centers, joined to their nearest neighbors by local scaling."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(centers, 2)) * 2, n // centers, axis=0) + rng.normal(size=(n, 2)) * 0.5
     return knn_graph(X, 8).adjacency.toarray()
@@ -46,7 +46,7 @@ def connected(W):
 
 
 def through(scales, n):
-    """The node of the coarsest scale that holds every node."""
+    """For every node, the node of the coarsest scale that holds it."""
     group = np.arange(n)
     for scale in scales:
         group = scale.group[group]
@@ -54,7 +54,7 @@ def through(scales, n):
 
 
 def bits(h):
-    """Everything that was found, to the last bit."""
+    """All results of a hierarchy, to the last bit."""
     matrices = [matrix for level in h for matrix in (level.memberships, level.parents, level.graph)]
     matrices = [matrix for matrix in matrices if matrix is not None]
     parts = [(each.data.tobytes(), each.indices.tolist(), each.indptr.tolist()) for each in matrices]

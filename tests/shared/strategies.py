@@ -25,7 +25,7 @@ def shape(kind, n):
 
 @st.composite
 def weight_matrices(draw, min_size=1, max_size=12, weights=None):
-    """Dense symmetric weights: of known shapes or of any edges, loops and isolated nodes among them."""
+    """Dense symmetric weights of named shapes or random edges, with loops and isolated nodes."""
     n = draw(st.integers(min_size, max_size))
     nodes = st.integers(0, n - 1)
     some = st.lists(st.tuples(nodes, nodes), max_size=3 * n)
