@@ -76,13 +76,13 @@ def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: 
 
     With `own`, the first of those are these points themselves, and they do not find themselves.
     """
-    asking = values.shape[0]
-    if asking == 0:
+    queries = values.shape[0]
+    if queries == 0:
         return np.zeros((0, n_neighbors), dtype=np.int64), np.zeros((0, n_neighbors))
     if count < 2:  # there is only one point to find, and the object was not fitted
-        matrix = sp.csr_array((np.zeros(asking), (np.arange(asking), np.zeros(asking, dtype=int))))
+        matrix = sp.csr_array((np.zeros(queries), (np.arange(queries), np.zeros(queries, dtype=int))))
     else:
-        matrix = _checked(neighbors.transform(values), "transform", asking, count)
+        matrix = _checked(neighbors.transform(values), "transform", queries, count)
     return _lists(matrix, n_neighbors, own)
 
 
