@@ -9,12 +9,12 @@ import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
-from graphsoft.fitting.finding import DEFAULT_SEED, find
+from graphsoft.fitting.finding import find
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.reading import read_input
-from graphsoft.input.checks import callback, generator, integer
+from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import kept_pairs, listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import Clustering, Method, method_named

@@ -10,13 +10,12 @@ import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.fitting.climbing import fit
-from graphsoft.fitting.finding import DEFAULT_SEED
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.reading import read_input
-from graphsoft.input.checks import callback, generator
+from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
 from graphsoft.result.hierarchy import Hierarchy

@@ -11,10 +11,9 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.climbing import fit
-from graphsoft.fitting.finding import DEFAULT_SEED
 from graphsoft.fitting.settings import by_features
 from graphsoft.graph.graph import Graph
-from graphsoft.input.checks import callback, generator, integer
+from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
 from graphsoft.methods import Sample

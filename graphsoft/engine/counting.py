@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, grouped, strays, without_copies
 from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.input.checks import DEFAULT_SEED
 from graphsoft.input.labels import adjusted_rand_of_pairs
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
 
@@ -32,8 +33,6 @@ ROUNDS = 8
 LEFT_OUT = 0.2
 # A component lighter than a tenth of a cluster among so many is no cluster.
 CLUSTERS_OF_STRAYS = 20
-# Used where the caller names no seed, so that the same call gives the same answer.
-SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ def evidence_for_counts(
     merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
         return Evidence(watched.distinct, np.empty(0), np.empty(0), np.empty(0))
-    random = np.random.default_rng(SEED) if random is None else random
+    random = np.random.default_rng(DEFAULT_SEED) if random is None else random
     edge = 1.0 / (2.0 * watched.counts.sum())
     whole = _merges(_both_ways(watched.upper), merged, edge)
     rounds = []

@@ -33,6 +33,7 @@ __all__ = [
     "polish_level",
     "refine_in_groups",
     "refit_rows",
+    "with_rows",
 ]
 
 # A share below this is dropped.
@@ -115,13 +116,13 @@ def polish_level(
         wider, same = border[enters], border[~enters]
         found = reweighted_by_groups(graph, memberships, wider, above[enters], group, MIN_SHARE_POLISHED)
         others = _reweighted_by_upper(memberships, same, above[~enters], groups)
-        memberships = _with_rows(memberships, (wider, found), (same, others))
+        memberships = with_rows(memberships, (wider, found), (same, others))
         upper = merged_clusters(memberships, groups)
         stepped = narrow_sweeps(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
         nodes = in_several_clusters(upper)
         factors = with_shares(upper, stepped.data / upper.data)[nodes]
         found = _reweighted_by_upper(memberships, nodes, factors, groups)
-        memberships = _with_rows(memberships, (nodes, found))
+        memberships = with_rows(memberships, (nodes, found))
     return memberships, tuple(log.trace)
 
 
@@ -172,8 +173,16 @@ def _reweighted_by_upper(
     return reweighted(held, parent_gains(held, gain, groups), MIN_SHARE_POLISHED)
 
 
-def _with_rows(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
-    """Replace rows: each change is the numbers of some rows, and the new ones."""
+def with_rows(memberships: sp.csr_array, *changes: tuple[Array, sp.csr_array]) -> sp.csr_array:
+    """Replace rows: each change is the numbers of some rows, and the new ones. All others keep their bits.
+
+    Examples
+    --------
+    >>> change = np.array([1]), sp.csr_array([[3.0]])
+    >>> with_rows(sp.csr_array([[1.0], [2.0]]), change).toarray()
+    array([[1.],
+           [3.]])
+    """
     source, parts = np.arange(memberships.shape[0], dtype=memberships.indices.dtype), [memberships]
     for rows, found in changes:
         above = sum(part.shape[0] for part in parts)

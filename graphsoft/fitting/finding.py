@@ -14,10 +14,7 @@ from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import Clustering, Method, Sample
 from graphsoft.methods.relation import by_likelihood
 
-__all__ = ["DEFAULT_SEED", "find"]
-
-# Used where the caller names no seed, so that the same call gives the same answer.
-DEFAULT_SEED = 0
+__all__ = ["find"]
 
 
 def find(

@@ -14,7 +14,10 @@ import numpy as np
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["callback", "choice", "generator", "integer", "number"]
+__all__ = ["DEFAULT_SEED", "callback", "choice", "generator", "integer", "number"]
+
+# Used where the caller gives no seed, so that the same call gives the same answer.
+DEFAULT_SEED = 0
 
 
 def choice(argument: str, value: Any, allowed: Collection[str]) -> str:

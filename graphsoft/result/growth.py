@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import without_copies
-from graphsoft.engine.polishing import refit_rows
+from graphsoft.engine.polishing import refit_rows, with_rows
 from graphsoft.engine.sweeps import Fit, assess
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.climbing import cluster_graphs
@@ -29,7 +29,7 @@ from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference
 from graphsoft.result.reference_points import NewPoints, ReferencePoints
 
-__all__ = ["Growth", "Refined", "grown", "refined", "refined_levels", "with_rows"]
+__all__ = ["Growth", "Refined", "grown", "refined", "refined_levels"]
 
 # Sweeps over the new points and their neighbors.
 SWEEPS = 4
@@ -194,7 +194,7 @@ def _with_points(
         _edges_of_copies(graph, reference, every),
         _edges_among_copies(every, old, reference.n_neighbors),
     ]
-    one, two, size = (np.concatenate([part[side] for part in parts]) for side in range(3))
+    one, two, size = (np.concatenate(each) for each in zip(*parts, strict=True))
     shape = (len(every), len(every))
     all_distinct = len(fresh) + known == len(every)
     edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
@@ -214,9 +214,8 @@ def _edges_of_distinct(
     if count == 0:
         return np.zeros(0, int), np.zeros(0, int), np.zeros(0)
     near, apart = new.indices[fresh], new.distances[fresh]
-    if (
-        count > 1 and reference.finder is None
-    ):  # an object passed by the caller only knows what it was fitted to
+    # the caller's own finder only knows the points that it was fitted to
+    if count > 1 and reference.finder is None:
         mine, between = nearest_neighbors(
             _rescaled(new.points.take(fresh)), min(n_neighbors, count - 1), progress=progress
         )
@@ -339,7 +338,7 @@ def refined_levels(
         shares = whole[0][rows]
         for level, each in enumerate(parents, start=1):
             shares = rows_to_one((shares @ each).tocsr())
-            whole[level] = with_rows(whole[level], rows, shares)
+            whole[level] = with_rows(whole[level], (rows, shares))
     graphs = tuple(cluster_graphs(growth.graph, whole, parents, likely, polished))
     frozen = tuple(frozen_rows(each) for each in whole)
     return Refined(frozen, graphs, tuple(assess(growth.graph, each) for each in frozen), rows)
@@ -376,22 +375,9 @@ def refined(
     alike = memberships[heads]
     if distinct is None or (memberships != alike[distinct]).nnz:
         found = refit_rows(graph, memberships, near, upper, SWEEPS, progress)
-        return with_rows(memberships, near, found), near
+        return with_rows(memberships, (near, found)), near
     merged = np.unique(distinct[near])
     found = refit_rows(without_copies(graph)[0], alike, merged, upper, SWEEPS, progress)
     rows = np.flatnonzero(np.isin(distinct, merged))
-    return with_rows(memberships, rows, with_rows(alike, merged, found)[distinct[rows]]), rows
-
-
-def with_rows(matrix: sp.csr_array, rows: Array, new: sp.csr_array) -> sp.csr_array:
-    """Replace some rows; all others keep their bits.
-
-    Examples
-    --------
-    >>> with_rows(sp.csr_array([[1.0], [2.0]]), np.array([1]), sp.csr_array([[3.0]])).toarray()
-    array([[1.],
-           [3.]])
-    """
-    place = np.arange(matrix.shape[0])
-    place[rows] = matrix.shape[0] + np.arange(len(rows))
-    return sp.vstack([matrix, new], format="csr")[place]
+    again = with_rows(alike, (merged, found))[distinct[rows]]
+    return with_rows(memberships, (rows, again)), rows
