@@ -77,15 +77,14 @@ def fit(
     """Find all levels, finest first, in the way that their methods allow."""
     methods = [each for each in settings.methods if by_likelihood(each)]
     likely = len(methods) == len(settings.methods)
-    polished = likely and settings.polish
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
-    if polished:
+    if settings.polished:
         levels = _climb_polished(work, methods, settings, random, progress)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress)
     levels = _assessed(sample.graph, work, levels)
-    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, polished)
+    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, settings.polished)
 
 
 def _climb_published(

@@ -77,11 +77,16 @@ class Settings:
         for below, above in pairwise(self.levels):
             _check_children(self, below, above)
 
+    @property
+    def polished(self) -> bool:
+        """Whether levels are refined on the graph of the points: `polish`, where the methods allow it."""
+        return bool(self.polish) and all(by_likelihood(each) for each in self.methods)
+
 
 def _checked_limit(argument: str, given: Any, settings: Settings) -> int:
     """Check a limit of children, and refuse it to methods that cannot keep to it."""
     limit = integer(argument, given, 1)
-    if not settings.polish or not all(by_likelihood(each) for each in settings.methods):
+    if not settings.polished:
         problem = f"got {limit}, but only polished relation factorization keeps to it"
         raise InputError(argument, problem, "use polish=True and method='relation', or leave it out")
     return limit

@@ -328,18 +328,17 @@ def refined_levels(
     old = [level.memberships for level in levels]
     parents = [level.parents for level in levels if level.parents is not None]
     likely = [by_likelihood(method) for method in settings.methods]
-    polished = settings.polish and all(likely)
     whole = [sp.vstack(pair, format="csr") for pair in zip(old, guesses, strict=True)]
     rows = np.arange(old[0].shape[0], len(growth.graph))
     if settings.must_link or settings.cannot_link or settings.known:
         growth = replace(growth, near=rows)
     if likely[0]:
-        whole[0], rows = refined(growth, whole[0], parents if polished else [], progress)
+        whole[0], rows = refined(growth, whole[0], parents if settings.polished else [], progress)
         shares = whole[0][rows]
         for level, each in enumerate(parents, start=1):
             shares = rows_to_one((shares @ each).tocsr())
             whole[level] = with_rows(whole[level], (rows, shares))
-    graphs = tuple(cluster_graphs(growth.graph, whole, parents, likely, polished))
+    graphs = tuple(cluster_graphs(growth.graph, whole, parents, likely, settings.polished))
     frozen = tuple(frozen_rows(each) for each in whole)
     return Refined(frozen, graphs, tuple(assess(growth.graph, each) for each in frozen), rows)
 
