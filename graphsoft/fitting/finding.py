@@ -16,6 +16,8 @@ from graphsoft.methods.relation import by_likelihood
 
 __all__ = ["find"]
 
+OWN_METHOD = "return a row for each point and a column for each cluster, with rows that sum to one"
+
 
 def find(
     sample: Sample, count: int, method: Method, random: np.random.Generator, progress: Progress | None = None
@@ -26,7 +28,7 @@ def find(
         work = work.without_strays(count)
     found = _without_work(work.sample, count, method) or method.cluster(work.sample, count, random, progress)
     # it may be a method of the caller's own, and compiled loops follow these indices
-    check_memberships(found.memberships, "method", (len(work.sample), count))
+    check_memberships(found.memberships, "method", (len(work.sample), count), OWN_METHOD)
     return replace(found, memberships=work.restore(found.memberships))
 
 

@@ -42,7 +42,9 @@ class SoftClusters:
         return entropies(self.memberships)
 
 
-def check_memberships(memberships: Any, argument: str, shape: tuple[int, int] | None = None) -> None:
+def check_memberships(
+    memberships: Any, argument: str, shape: tuple[int, int] | None = None, remedy: str = REMEDY
+) -> None:
     """Refuse a matrix that is no longer, or never was, one of memberships that compiled loops may follow.
 
     Results of graphsoft hold such matrices, and a user can change them, or make a result by hand.
@@ -54,6 +56,8 @@ def check_memberships(memberships: Any, argument: str, shape: tuple[int, int] | 
         The name to use in errors.
     shape : pair of int, optional
         The shape that it must have.
+    remedy : str
+        What the error says to do about it.
 
     Examples
     --------
@@ -65,11 +69,11 @@ were, or find them again.
     check_rows(memberships, argument)
     if shape is not None and memberships.shape != shape:
         problem = f"has memberships of shape {memberships.shape} where {shape} is needed"
-        raise InputError(argument, problem, REMEDY)
+        raise InputError(argument, problem, remedy)
     sums = np.asarray(memberships.sum(axis=1)).ravel()
     off = np.flatnonzero(~(np.abs(sums - 1.0) <= ROUNDING))  # NaN too
     if len(off):
         problem = f"has memberships whose row {off[0]} sums to {sums[off[0]]:g}"
-        raise InputError(argument, problem, REMEDY)
+        raise InputError(argument, problem, remedy)
     if memberships.data.min() < 0:
-        raise InputError(argument, f"has a membership of {memberships.data.min():g}", REMEDY)
+        raise InputError(argument, f"has a membership of {memberships.data.min():g}", remedy)

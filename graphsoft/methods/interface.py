@@ -160,7 +160,9 @@ class Method(Protocol):
     ) -> Clustering:
         """Cluster the points; there are more than `count` of them, and `count` is at least 2.
 
-        A graph has at least one edge. Isolated nodes have been left out if enough others remain.
+        A graph has at least one edge. Isolated nodes have been left out if enough others remain. The
+        memberships returned have a row for each point and exactly `count` columns, of which some may be
+        empty.
         """
 
 
