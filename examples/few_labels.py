@@ -2,8 +2,8 @@
 
     python examples/few_labels.py [--data DIR] [--output DIR] [--quick]
 
-Section 4.3 of "Soft Clustering on Graphs" says that walks of several steps always classify better than the
-graph itself, and that learning on clusters is much faster than on points. This script measures both. A
+Section 4.3 of "Soft Clustering on Graphs" makes two claims: walks of several steps always classify better
+than the graph itself, and learning on clusters is much faster than on points. This script measures both. A
 learner is given the labels of 4 to 160 points: one point of each class, and the others chosen at random. Its
 accuracy is measured on all other points, for walks of 1, 4, 16 and 64 steps and for each level of the
 hierarchy. The table shows the mean accuracy over several draws, the standard deviation, and the shortest time

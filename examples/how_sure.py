@@ -2,10 +2,10 @@
 
     python examples/how_sure.py [--data DIR] [--output DIR] [--quick]
 
-The first part looks at the bundled digits. It prints what each cluster of the top level is like, the images
-that are torn between the two clusters that touch most, how stable the clusters are when the weights of the
-edges are changed at random, and what changes with twice as many neighbors. ``how_sure.png`` shows examples of
-every cluster, the pixels that set it apart, and its stability.
+The first part looks at the bundled digits. It describes each cluster of the top level, and prints the images
+that are torn between the two clusters that touch most. Then it prints how stable the clusters are when the
+weights of the edges change at random, and what changes with twice as many neighbors. ``how_sure.png`` shows
+examples of every cluster, the pixels that set it apart, and its stability.
 
 The second part asks what stability is worth where the classes are known. Are stable clusters purer? The
 answer is the rank correlation over the clusters of a level. Are points that keep their company, or have a

@@ -3,11 +3,11 @@
     python examples/known_pairs.py [--data DIR] [--output DIR] [--quick]
 
 First, something is known of some points: the labels of a few, or as many pairs that belong together or apart.
-The table shows the adjusted Rand index of the top level over the other points, of which nothing is known, and
-the share of the known pairs that came out as they should. Both are means over several draws. Compare them
-with the first column, where nothing is known. Known pairs are mostly respected, but how much they help the
-other points depends on the set. There is nothing to gain where clusters agree with classes already. A few
-labels can help where two classes lie in one cluster, or one class lies in two.
+The table shows the adjusted Rand index of the top level over the other points, of which nothing is known. It
+also shows the share of the known pairs that came out as they should. Both are means over several draws.
+Compare them with the first column, where nothing is known. Known pairs are mostly respected, but how much
+they help the other points depends on the set. There is nothing to gain where clusters agree with classes
+already. A few labels can help where two classes lie in one cluster, or one class lies in two.
 
 Second, the script prints the number of children under each cluster, without limits and within limits, and
 what the limits cost.

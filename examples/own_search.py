@@ -10,8 +10,8 @@ The argument ``neighbors=`` of graphsoft takes any object with the interface of 
 already. :class:`Usearch` below makes one of an index of usearch; hnswlib or faiss can be wrapped in the same
 way. The graph of usearch is not the same each time, because usearch adds points on several threads.
 
-The script prints the seconds for the graph, the recall (the share of the exact neighbors that was found, for
-1000 points), and how well the clusters agree with the ones that the points were drawn from.
+The script prints the seconds for the graph and the recall: the share of the exact neighbors that was found,
+for 1000 points. It also prints how well the clusters agree with those that the points were drawn from.
 """
 
 import argparse

@@ -5,7 +5,7 @@
 Prints the call tree of a hierarchy of 600 points. Every function of the package has one line, at the place
 where it is called for the first time: its name, its file, and the first line of its docstring. It is indented
 below the function that leads to it. A star marks compiled loops. The last line counts the files and the
-functions, says how many calls are under way at the same time at most, and counts how often a reader who meets
+functions, and says how many calls are under way at once at most. It also counts how often a reader who meets
 the functions in this order has to go from one file to another.
 
 Functions of other packages are left out. A function inside another one, a comprehension or a lambda belongs

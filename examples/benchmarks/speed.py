@@ -12,9 +12,9 @@ All data are points in 8 dimensions around centers. Sections (``small,large,many
     it has 10 clusters. Paris finds its dendrogram, and spectral clustering finds 100 clusters.
 ``many``
     graphsoft with two levels from 100 clusters and with four levels from 10,000. The time should depend
-    little on the number of clusters. It is measured on the graph of ``large``, where the 10,000 are cut out
-    of 100 round clouds and nearly every point is in several, and on a million points around 10,000 nested
-    centers.
+    little on the number of clusters. It is measured on two graphs. In that of ``large``, the 10,000 are cut
+    out of 100 round clouds, and nearly every point is in several. The other has a million points around
+    10,000 nested centers.
 ``soft``
     20,000 points around 200 centers. hdbscan runs from points to membership vectors; then the vectors alone
     are timed after a fit. graphsoft runs from points, and from its neighbor graph. Ratios compare the whole
