@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.climbing import fit
-from graphsoft.fitting.settings import by_features
+from graphsoft.fitting.settings import by_features, name_of
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import matrix_of_pairs
@@ -182,7 +182,7 @@ def _refuse_feature_methods(h: Hierarchy) -> None:
     points = [len(h.graph), *h.settings.levels]
     method = by_features(h.settings.methods, points, featured)
     if method is not None:
-        problem = f"was found by {type(method).__name__}, which looks at features"
+        problem = f"was found by {name_of(method)}, which looks at features"
         raise InputError("h", problem, "use a method for graphs, whose edges can be weighted at random")
 
 
