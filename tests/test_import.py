@@ -21,7 +21,7 @@ MATCH = """if True:
     import numpy as np
     import graphsoft
     from graphsoft.kernels.contraction import greedy_matching
-    pairs = greedy_matching(np.array([1, 0, 0]), np.arange(3), 9, np.arange(3))
+    pairs = greedy_matching(np.arange(3), np.array([1, 0, 0]), np.zeros(3, int), np.zeros(3, int))
     print(graphsoft.__file__, pairs, sum(greedy_matching.stats.cache_hits.values()))
 """
 WHOLE_RUN = """if True:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine.grouping import Limits, between, grouped_within
+from graphsoft.engine.grouping import Limits, grouped_within, pairs_between_groups
 from graphsoft.errors import InputError
 from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.methods import Sample
@@ -23,25 +23,25 @@ both = pytest.mark.parametrize("polish", [True, False])
 
 
 @st.composite
-def told(draw, n, most=6):
+def known_pairs(draw, n, max_pairs=6):
     """Pairs that are together and pairs that are apart, without contradiction."""
     classes = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
     nodes = st.integers(0, n - 1)
-    pairs = {(i, j) for i, j in draw(st.lists(st.tuples(nodes, nodes), max_size=most)) if i != j}
+    pairs = {(i, j) for i, j in draw(st.lists(st.tuples(nodes, nodes), max_size=max_pairs)) if i != j}
     together = sorted((i, j) for i, j in pairs if classes[i] == classes[j])
     return together, sorted(pairs - set(together))
 
 
 @st.composite
 def limited(draw):
-    """A graph, a number of groups, limits that can be met, and what is known."""
+    """A graph, a number of groups, and limits that can be met, with known pairs."""
     W = draw(weight_matrices(2, 12))
     n = len(W)
     count = draw(st.integers(1, n))
-    least = draw(st.integers(0, n // count))
-    most = draw(st.integers(-(-n // count), n))
-    side = matrix_of_pairs(range(n), *draw(told(n)))
-    return W, count, Limits(least, most, side)
+    min_children = draw(st.integers(0, n // count))
+    max_children = draw(st.integers(-(-n // count), n))
+    pairs = matrix_of_pairs(range(n), *draw(known_pairs(n)))
+    return W, count, Limits(min_children, max_children, pairs)
 
 
 def falling(n):
@@ -63,21 +63,21 @@ def test_groups_keep_to_their_limits(drawn):
 def test_children_keep_to_their_limits(graph, data):
     sizes = data.draw(falling(len(graph)))
     ratios = [(below // above, -(-below // above)) for below, above in pairwise(sizes)]
-    least = data.draw(st.integers(1, min([low for low, _ in ratios], default=3)))
-    most = data.draw(
-        st.integers(max([high for _, high in ratios], default=least), 12).map(lambda x: max(x, least))
+    smallest = data.draw(st.integers(1, min([low for low, _ in ratios], default=3)))
+    largest = data.draw(
+        st.integers(max([high for _, high in ratios], default=smallest), 12).map(lambda x: max(x, smallest))
     )
-    together, apart = data.draw(told(len(graph)))
+    together, apart = data.draw(known_pairs(len(graph)))
     h = graphsoft.hierarchy(
-        graph, sizes, min_children=least, max_children=most, must_link=together, cannot_link=apart
+        graph, sizes, min_children=smallest, max_children=largest, must_link=together, cannot_link=apart
     )
     for level in h[:-1]:
         counts = naive_constraints.children(level.parents.toarray())
-        assert min(counts) >= least
-        assert max(counts) <= most
+        assert min(counts) >= smallest
+        assert max(counts) <= largest
     for node in h.tree.nodes:
         if node.level > 0 and node.id != "root":
-            assert least <= len(node.children) <= most
+            assert smallest <= len(node.children) <= largest
     holds(h, sizes)
 
 
@@ -108,12 +108,12 @@ def holds(h, sizes, polish=True):
 
 @given(weight_matrices(2, 10, plain), st.data(), st.booleans())
 def test_known_pairs_go_into_the_graph_that_is_clustered(W, data, polish):
-    together, apart = data.draw(told(len(W)))
+    together, apart = data.draw(known_pairs(len(W)))
     sizes = data.draw(falling(len(W)))
     graph = graph_of(W)
-    side = matrix_of_pairs(range(len(W)), together, apart)
-    R = np.zeros_like(W) if side is None else side.toarray()
-    changed = Sample(graph, None, side).with_pairs_as_weights().graph
+    known = matrix_of_pairs(range(len(W)), together, apart)
+    R = np.zeros_like(W) if known is None else known.toarray()
+    changed = Sample(graph, None, known).with_pairs_as_weights().graph
     assert (changed.adjacency.toarray() == naive_constraints.informed(W, R)).all()
     h = graphsoft.hierarchy(graph, sizes, polish=polish, must_link=together, cannot_link=apart)
     assert h.graph is graph
@@ -129,28 +129,28 @@ def test_known_pairs_go_into_the_graph_that_is_clustered(W, data, polish):
 
 @given(weight_matrices(2, 10, plain), st.data())
 def test_the_report_counts_what_came_out_as_known(W, data):
-    together, apart = data.draw(told(len(W)))
+    together, apart = data.draw(known_pairs(len(W)))
     sizes = data.draw(falling(len(W)))
     h = graphsoft.hierarchy(graph_of(W), sizes, must_link=together, cannot_link=apart)
-    side = matrix_of_pairs(range(len(W)), together, apart)
+    known = matrix_of_pairs(range(len(W)), together, apart)
     for level, report in zip(h, h.report.levels, strict=True):
-        if side is None:
+        if known is None:
             assert "known pairs" not in report.status
             continue
-        right, pairs = naive_constraints.kept(side.toarray(), level.labels)
+        right, pairs = naive_constraints.kept(known.toarray(), level.labels)
         assert report.status.endswith(f"; {right} of {pairs} known pairs kept")
 
 
 @given(weight_matrices(2, 8), st.data())
 def test_what_is_known_adds_up_between_groups(W, data):
     n = len(W)
-    side = matrix_of_pairs(range(n), *data.draw(told(n)))
-    if side is None:
+    known = matrix_of_pairs(range(n), *data.draw(known_pairs(n)))
+    if known is None:
         return
     m = data.draw(st.integers(1, 4))
     group = np.array(data.draw(st.lists(st.integers(0, m - 1), min_size=n, max_size=n)))
-    expected = naive_constraints.between(side.toarray(), group, m)
-    assert (between(side, group, m).toarray() == expected).all()
+    expected = naive_constraints.between(known.toarray(), group, m)
+    assert (pairs_between_groups(known, group, m).toarray() == expected).all()
 
 
 @both
@@ -193,10 +193,10 @@ def test_apart_gives_way_only_where_nothing_else_can_merge():
     W = np.zeros((4, 4))
     for i, j, weight in [(0, 1, 9), (1, 2, 1), (2, 3, 1)]:
         W[i, j] = W[j, i] = weight
-    side = matrix_of_pairs(range(4), cannot_link=[(0, 1)])
-    group = grouped_within(graph_of(W), 2, Limits(0, 4, side)).indices
+    known = matrix_of_pairs(range(4), cannot_link=[(0, 1)])
+    group = grouped_within(graph_of(W), 2, Limits(0, 4, known)).indices
     assert group[0] != group[1]
-    assert grouped_within(graph_of(W), 1, Limits(0, 4, side)).shape == (4, 1)
+    assert grouped_within(graph_of(W), 1, Limits(0, 4, known)).shape == (4, 1)
 
 
 def test_where_all_are_apart_the_most_similar_merge():
@@ -213,13 +213,13 @@ def test_nodes_and_parts_known_to_be_apart_do_not_meet():
     W = np.zeros((10, 10))
     W[:4, :4], W[4:8, 4:8], W[8, 9], W[9, 8] = 1.0, 0.8, 0.001, 0.001
     assert grouped_within(graph_of(W), 2, Limits(0, 10)).indices.tolist() == [0] * 4 + [1] * 4 + [0] * 2
-    side = matrix_of_pairs(range(10), cannot_link=[(8, 0)])
-    assert grouped_within(graph_of(W), 2, Limits(0, 10, side)).indices.tolist() == [0] * 4 + [1] * 6
+    known = matrix_of_pairs(range(10), cannot_link=[(8, 0)])
+    assert grouped_within(graph_of(W), 2, Limits(0, 10, known)).indices.tolist() == [0] * 4 + [1] * 6
     # four parts that no edge joins
     pairs = graph_of(np.kron(np.eye(4), [[0, 1], [1, 0]]))
     assert grouped_within(pairs, 2, Limits(0, 8)).indices.tolist() == [0] * 4 + [1] * 4
-    side = matrix_of_pairs(range(8), cannot_link=[(0, 2), (4, 6)])
-    group = grouped_within(pairs, 2, Limits(0, 8, side)).indices
+    known = matrix_of_pairs(range(8), cannot_link=[(0, 2), (4, 6)])
+    group = grouped_within(pairs, 2, Limits(0, 8, known)).indices
     assert group[0] != group[2]
     assert group[4] != group[6]
 
@@ -229,8 +229,8 @@ def test_no_group_that_is_just_large_enough_gives_a_node():
     W = np.zeros((8, 8))
     W[:2, :2] = W[2:7, 2:7] = 3.0
     W[0, 7] = W[7, 0] = 1.0
-    side = matrix_of_pairs(range(8), cannot_link=[(7, i) for i in range(7)])
-    group = grouped_within(graph_of(W), 3, Limits(2, 6, side)).indices
+    known = matrix_of_pairs(range(8), cannot_link=[(7, i) for i in range(7)])
+    group = grouped_within(graph_of(W), 3, Limits(2, 6, known)).indices
     assert group[0] == group[1]
     assert sorted(np.bincount(group).tolist()) == [2, 2, 4]
 
@@ -241,8 +241,8 @@ def test_copies_known_to_be_apart_are_not_grouped():
     X = np.repeat(starts + np.random.default_rng(0).random(32), 2)[:, None]
     free = graphsoft.hierarchy(X, [4, 2], n_neighbors=12)[-1].labels
     assert free[20] == free[36]
-    told = graphsoft.hierarchy(X, [4, 2], n_neighbors=12, cannot_link=[(20, 36), (21, 37), (24, 40)])
-    labels = told[-1].labels
+    constrained = graphsoft.hierarchy(X, [4, 2], n_neighbors=12, cannot_link=[(20, 36), (21, 37), (24, 40)])
+    labels = constrained[-1].labels
     assert len(set(labels[16:32])) == len(set(labels[32:48])) == 1
     assert labels[20] != labels[36]
 
@@ -275,8 +275,8 @@ def test_the_least_tied_is_moved():
     group = grouped_within(graph_of(W), 3, Limits(2, 3)).indices.tolist()
     assert group[0] == group[1] != group[2] == group[6]
     assert group[3] == group[4] == group[5]
-    side = matrix_of_pairs(range(7), cannot_link=[(2, 6)])  # now it is 3 that is moved
-    group = grouped_within(graph_of(W), 3, Limits(2, 3, side)).indices.tolist()
+    known = matrix_of_pairs(range(7), cannot_link=[(2, 6)])  # now it is 3 that is moved
+    group = grouped_within(graph_of(W), 3, Limits(2, 3, known)).indices.tolist()
     assert group[0] == group[1] == group[2] != group[3] == group[6]
 
 
@@ -359,13 +359,13 @@ def test_the_order_of_the_nodes_does_not_matter(seed):
 
 
 @both
-def test_identical_points_may_be_told_apart(polish):
+def test_identical_points_may_be_known_to_be_apart(polish):
     X = np.repeat(cloud(30), 2, axis=0)  # point 2 i + 1 is a copy of 2 i
     apart = [(0, 1)]
     h = graphsoft.hierarchy(X, [20, 5], polish=polish, cannot_link=apart, must_link=[(20, 40)])
     S = h[-1].memberships.toarray()
-    untold = [i for i in range(0, 60, 2) if not {i, i + 1} & {0, 1, 20, 40}]
-    for i in untold:
+    others = [i for i in range(0, 60, 2) if not {i, i + 1} & {0, 1, 20, 40}]
+    for i in others:
         assert (S[i] == S[i + 1]).all()
     graph = Sample(h.graph, None, matrix_of_pairs(range(60), cannot_link=apart)).with_pairs_as_weights().graph
     assert graph.duplicates[0] != graph.duplicates[1]
@@ -374,7 +374,7 @@ def test_identical_points_may_be_told_apart(polish):
     assert not graph.adjacency[[0]].toarray()[0, 1]
 
 
-def test_identical_points_told_apart_come_out_apart():
+def test_identical_points_known_to_be_apart_come_out_apart():
     X = np.array([[0.0], [0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [5.3]])
     found = graphsoft.hierarchy(
         X, [4, 2], n_neighbors=3, cannot_link=[(0, 1)], must_link=[(1, i) for i in range(4, 8)]

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsoft
-from graphsoft.engine import merging, sweeps
+from graphsoft.engine import merging, sweeps, ties
 from graphsoft.engine.coarsening import coarsen
 
 LEVELS = [50, 10]
@@ -26,19 +26,31 @@ def neighbor_graphs():
 
 
 class Edges:
-    """How many edges the loops of the engine go over, by loop."""
+    """How many edges, or groups in a round of merging, the loops of the engine go over, by loop."""
 
     def __init__(self, patch):
-        self.seen = {"wide": 0, "narrow": 0, "merging": 0}
+        self.seen = {"wide": 0, "narrow": 0, "merging": 0, "groups": 0, "keys": 0}
         for name, kernel in (("wide", "gains"), ("narrow", "sweep")):
             patch.setattr(sweeps, kernel, self.counted(name, getattr(sweeps, kernel)))
-        look = merging.Merging._find_partners
+        find, merge, hash_one_step = (
+            merging.Merging._find_partners, merging.Merging.merge_best, ties._one_step_further,
+        )  # fmt: skip
 
-        def counted_look(groups_in_the_making, groups):
-            self.seen["merging"] += int(groups_in_the_making._groups.entries[groups].sum())
-            look(groups_in_the_making, groups)
+        def counted_find(state, groups):
+            self.seen["merging"] += int(state._groups.entries[groups].sum())
+            find(state, groups)
 
-        patch.setattr(merging.Merging, "_find_partners", counted_look)
+        def counted_merge(state, max_merges):
+            self.seen["groups"] += len(state.alive)
+            return merge(state, max_merges)
+
+        def counted_hash(rows, *rest):
+            self.seen["keys"] += len(rows.values)
+            return hash_one_step(rows, *rest)
+
+        patch.setattr(merging.Merging, "_find_partners", counted_find)
+        patch.setattr(merging.Merging, "merge_best", counted_merge)
+        patch.setattr(ties, "_one_step_further", counted_hash)
 
     def counted(self, name, kernel):
         def run(model, nodes, *settings_and_piece):
@@ -98,3 +110,96 @@ def test_memory_beside_a_graph(neighbor_graphs):
     held = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
     # 1.5 on large graphs; on one so small the arrays of a single piece of work count too
     assert peak < 2 * held
+
+
+def edges(first, second):
+    """The graph of these edges, all of weight 1."""
+    first, second = np.ravel(first), np.ravel(second)
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    graph = sp.coo_array((np.ones(2 * len(first)), ends)).tocsr()
+    graph.data[:] = 1  # of edges that were drawn twice
+    return graph
+
+
+def random_graph(n):
+    rng = np.random.default_rng(0)
+    ends = rng.integers(n, size=(2, 5 * n))
+    return edges(*ends[:, ends[0] != ends[1]])
+
+
+def path(n):
+    return edges(np.arange(n - 1), np.arange(1, n))
+
+
+def ring(n):
+    return edges(np.arange(n), np.roll(np.arange(n), -1))
+
+
+def grid(n):
+    place = np.arange(n).reshape(50, -1)
+    across = place[:, :-1], place[:, 1:]
+    along = place[:-1], place[1:]
+    return edges(*(np.append(one, other) for one, other in zip(across, along, strict=True)))
+
+
+def roads(n):
+    """A grid of crossings without a fifth of its streets, each of which is a path of five nodes."""
+    streets = sp.triu(grid(n // 10)).tocoo()
+    kept = np.random.default_rng(0).random(streets.nnz) < 0.8
+    first, second = streets.row[kept], streets.col[kept]
+    between = n // 10 + np.arange(5 * len(first)).reshape(5, -1)
+    nodes = np.vstack([first, between, second])
+    return edges(nodes[:-1], nodes[1:])
+
+
+def tree(n, children=2):
+    return edges(np.arange(1, n), np.arange(n - 1) // children)
+
+
+def wide_tree(n):
+    return tree(n, 60)
+
+
+def star(n):
+    return tree(n, n)
+
+
+def complete_bipartite(n):
+    side = int((5 * n) ** 0.5)
+    return edges(*np.divmod(np.arange(side * side), side) + np.array([[0], [side]]))
+
+
+def bipartite_of_few_and_many(n):
+    return edges(*np.divmod(np.arange(5 * n), n) + np.array([[0], [5]]))
+
+
+def falling_path(n):
+    """No weights are equal, but each node wants the one before it."""
+    graph = path(n).tocoo()
+    graph.data = 1 + np.minimum(*graph.coords) / n
+    return graph.tocsr()
+
+
+def line(n):
+    return graphsoft.knn_graph(np.arange(float(n))[:, None]).adjacency
+
+
+@pytest.fixture(scope="module")
+def cost_of_random():
+    return sum(edges_for_each_stored(graphsoft.as_graph(random_graph(4000)), LEVELS).values())
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        path, ring, grid, roads, tree, wide_tree, star, complete_bipartite, bipartite_of_few_and_many,
+        falling_path, line,
+    ],
+)  # fmt: skip
+def test_equal_weights_cost_what_others_cost(family, cost_of_random):
+    few, many = (
+        sum(edges_for_each_stored(graphsoft.as_graph(family(n), affinity="precomputed"), LEVELS).values())
+        for n in (1000, 4000)
+    )
+    assert many < cost_of_random
+    assert many < 1.5 * few

@@ -3,6 +3,9 @@
 The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), only a
 small part of a matching in each round, so that no region gets ahead of the others. Weights inside a merged
 node stay on the diagonal: a walk on the contracted graph is the walk on the graph, seen from group to group.
+
+Equal scores are decided by the graph around the nodes, see `graphsoft.engine.ties`. So the order of the nodes
+changes nothing but the last digits, unless some nodes look alike up to 16 steps away, as in a ring or a grid.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.merging import Merging, partners_along
 from graphsoft.engine.ordering import weight_type
+from graphsoft.engine.ties import in_order, keys_of_groups, ranks, sortings_of_pairs, structure_keys
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of, unsigned
 from graphsoft.kernels.contraction import Members, contract, greedy_matching
@@ -27,6 +31,7 @@ __all__ = [
     "contracted",
     "grouped",
     "merge_round",
+    "numbered",
     "strays",
     "tree_order",
     "without_copies",
@@ -94,19 +99,20 @@ def coarsen(
 
 def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
     """Contract each time that a quarter of the nodes is left, so that merging goes through shorter lists."""
-    current, whole = _with_weights(graph, dtype), len(graph)
+    current, whole, keys = _with_weights(graph, dtype), len(graph), None
     while len(current) > count:
         goal = max(count, len(current) // SHRINK_FACTOR)
-        merging = Merging(current.adjacency, current.degrees)
+        merging = Merging(current.adjacency, current.degrees, keys)
         while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - count):
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - count)
-        group, groups = merging.numbered()
+        (group, groups), keys = merging.numbered(), merging.keys
         del merging  # it takes as much memory as a quarter of the graph
         current = contracted(current, group, groups)
         while groups > goal:  # no edge is left to merge along
-            lightest, groups = _group_lightest(current, groups - count)
+            lightest, groups = _group_lightest(current, groups - count, keys)
             current, group = contracted(current, lightest, groups), lightest[group]
+            keys = keys_of_groups(keys, lightest, groups)
             if progress is not None:
                 progress("coarsening", whole - groups, whole - count)
         yield Scale(current, group)
@@ -210,7 +216,9 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
 
 
-def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array) -> tuple[Array, int]:
+def merge_round(
+    graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array | None = None
+) -> tuple[Array, int]:
     """Merge at most `max_merges` pairs along some edges: each node's new number, and how many there are.
 
     Parameters
@@ -219,6 +227,8 @@ def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array) -> tuple[Arr
     max_merges : int
     edges : csr_array of shape (n, n)
         The edges of the graph along which nodes may merge; if it has none, nothing merges.
+    keys : ndarray of uint64, shape (n,), optional
+        They decide between equal scores, see `graphsoft.engine.ties`.
 
     Examples
     --------
@@ -228,23 +238,34 @@ def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array) -> tuple[Arr
     >>> merge_round(path, 1, path.adjacency)
     (array([0, 0, 1], dtype=int32), 2)
     """
-    best, scores = partners_along(edges, graph.degrees)
-    leaders = np.arange(len(graph), dtype=best.dtype)
-    order = np.argsort(-scores, kind="stable").astype(best.dtype)
-    possible = greedy_matching(best, order, len(graph), leaders.copy())
-    greedy_matching(best, order, min(max_merges, int(np.ceil(MATCHING_FRACTION * possible))), leaders)
-    return _numbered(leaders)
+    keys = structure_keys(graph.adjacency) if keys is None else keys
+    partners = partners_along(edges, graph.degrees, keys)
+    leaders = np.arange(len(graph), dtype=partners.best.dtype)
+    sortings = sortings_of_pairs(leaders, partners, graph.degrees, keys)
+    order = in_order(len(graph), *sortings).astype(leaders.dtype)
+    low, high = np.empty_like(leaders), np.empty_like(leaders)
+    possible = greedy_matching(order, partners.best, low, high)
+    wanted = min(max_merges, int(np.ceil(MATCHING_FRACTION * possible)))
+    leaders[high[:wanted]] = low[:wanted]
+    return numbered(leaders)
 
 
-def _group_lightest(graph: Graph, max_merges: int) -> tuple[Array, int]:
+def _group_lightest(graph: Graph, max_merges: int, keys: Array) -> tuple[Array, int]:
     """Pair the lightest nodes with the next lightest, which is all that can be done without edges."""
-    order = np.argsort(graph.degrees, kind="stable")[: 2 * min(max_merges, len(graph) // 2)]
+    order = np.lexsort((keys, ranks(graph.degrees)))[: 2 * min(max_merges, len(graph) // 2)]
     leaders = np.arange(len(graph))
     leaders[np.maximum(order[::2], order[1::2])] = np.minimum(order[::2], order[1::2])
-    return _numbered(leaders)
+    return numbered(leaders)
 
 
-def _numbered(leaders: Array) -> tuple[Array, int]:
+def numbered(leaders: Array) -> tuple[Array, int]:
+    """Give groups numbers: that of each node's group, and how many there are.
+
+    Examples
+    --------
+    >>> numbered(np.array([0, 1, 0, 1, 4]))
+    (array([0, 1, 0, 1, 2]), 3)
+    """
     leads = leaders == np.arange(len(leaders))
     return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
 

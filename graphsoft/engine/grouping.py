@@ -1,9 +1,10 @@
-"""Groups of a graph's nodes under limits: how many nodes a group has, and who is known to be apart.
+"""Groups of a graph's nodes within limits: how many nodes a group has, and which nodes are known to be apart.
 
-The nodes are clusters and the groups their parents. They merge by contraction, as in
-`graphsoft.engine.coarsening`, but only within the limits. Where this ends with too many groups the lightest
-are given up, and where groups are too small, the nodes that lose least by it are moved there. Numbers of
-nodes bind; what is known to be apart gives way where there is nothing else left to merge.
+The nodes are clusters, and the groups are their parents. They merge by contraction, as in
+`graphsoft.engine.coarsening`, but only within the limits. If too many groups are left that cannot merge, the
+lightest are given up and their nodes placed one by one. If groups are too small, the nodes that lose least by
+it are moved there. Limits on the number of nodes always hold. What is known to be apart is given up where
+nothing else is left to merge.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted, merge_round, strays
+from graphsoft.engine.coarsening import contracted, merge_round, numbered, strays
+from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
-from graphsoft.linalg.csr import inverse_or_zero, submatrix
+from graphsoft.linalg.csr import inverse_or_zero, submatrix, without_diagonal
 from graphsoft.linalg.memberships import one_cluster_each
 
-__all__ = ["Limits", "between", "grouped_within", "keeps_to"]
+__all__ = ["Limits", "grouped_within", "keeps_to", "pairs_between_groups"]
 
 NO_GROUP = -1
 
@@ -31,28 +33,29 @@ class Limits:
     Attributes
     ----------
     min_children, max_children : int
-        Nodes of a group. There must be at least `min_children` and at most `max_children` for each group.
-    side : csr_array of shape (n, n) or None
-        What is known of pairs of nodes: symmetric, negative for those that are to be apart, without diagonal.
+        Nodes of a group. There must be at least `min_children` nodes for each group, and at most
+        `max_children`.
+    pairs : csr_array of shape (n, n) or None
+        The known pairs of nodes: symmetric, negative for those that are apart, without diagonal.
     """
 
     min_children: int
     max_children: int
-    side: sp.csr_array | None = None
+    pairs: sp.csr_array | None = None
 
 
-def between(side: sp.csr_array, group: Array, groups: int) -> sp.csr_array:
-    """Add up what is known of pairs of nodes between their groups: negative where most are to be apart.
+def pairs_between_groups(pairs: sp.csr_array, group: Array, groups: int) -> sp.csr_array:
+    """Add up known pairs of nodes between their groups: negative where most of them are apart.
 
     Examples
     --------
-    >>> side = sp.csr_array([[0.0, 1.0, -1.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
-    >>> between(side, np.array([0, 0, 1]), 2).toarray()
+    >>> pairs = sp.csr_array([[0.0, 1.0, -1.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    >>> pairs_between_groups(pairs, np.array([0, 0, 1]), 2).toarray()
     array([[ 0., -1.],
            [-1.,  0.]])
     """
     to = one_cluster_each(group, groups)
-    return _without_diagonal((to.T @ side @ to).tocsr())
+    return without_diagonal((to.T @ pairs @ to).tocsr())
 
 
 def keeps_to(groups: sp.csr_array, limits: Limits) -> bool:
@@ -67,10 +70,10 @@ def keeps_to(groups: sp.csr_array, limits: Limits) -> bool:
     sizes = np.bincount(groups.indices, minlength=groups.shape[1])
     if sizes.min() < limits.min_children or sizes.max() > limits.max_children:
         return False
-    if limits.side is None:
+    if limits.pairs is None:
         return True
-    pairs = limits.side.tocoo()
-    return not (groups.indices[pairs.row] == groups.indices[pairs.col])[pairs.data < 0].any()
+    known = limits.pairs.tocoo()
+    return not (groups.indices[known.row] == groups.indices[known.col])[known.data < 0].any()
 
 
 def grouped_within(
@@ -88,7 +91,7 @@ def grouped_within(
 
     Examples
     --------
-    Four leaves would stay with their hub but for one:
+    Of the four leaves of a star three can be with their hub, but then the other one is alone:
 
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
@@ -99,10 +102,8 @@ def grouped_within(
     [3.0, 2.0]
     """
     inside = np.flatnonzero(~strays(graph, count))
-    rest = _Groups.of(
-        subgraph(graph, inside), limits.side if limits.side is None else submatrix(limits.side, inside)
-    )
-    rest = _contract(rest, count, limits.max_children, progress)
+    pairs = limits.pairs if limits.pairs is None else submatrix(limits.pairs, inside)
+    rest = _contract(_Groups.of(subgraph(graph, inside), pairs), count, limits.max_children, progress)
     group = np.full(len(graph), NO_GROUP, dtype=np.int64)
     group[inside] = _heaviest(rest, count)[rest.group]
     _place(graph, group, count, limits)
@@ -112,32 +113,36 @@ def grouped_within(
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups in the making: the contracted graph, the group of every node, their sizes, who is apart."""
+    """Groups while they merge: the contracted graph, the group of every node, and what groups keep to."""
 
     graph: Graph
     group: Array
     sizes: Array
-    side: sp.csr_array | None
+    keys: Array  # of each group; they decide between equals
+    pairs: sp.csr_array | None
 
     @classmethod
-    def of(cls, graph: Graph, side: sp.csr_array | None) -> _Groups:
-        return cls(graph, np.arange(len(graph)), np.ones(len(graph), dtype=np.int64), side)
+    def of(cls, graph: Graph, pairs: sp.csr_array | None) -> _Groups:
+        sizes = np.ones(len(graph), dtype=np.int64)
+        return cls(graph, np.arange(len(graph)), sizes, structure_keys(graph.adjacency), pairs)
 
     def merged(self, group: Array, groups: int) -> _Groups:
-        side = self.side
-        if side is not None:
-            side = between(side, group, groups)
-        sizes = np.bincount(group, self.sizes, minlength=groups).astype(np.int64)
-        return _Groups(contracted(self.graph, group, groups), group[self.group], sizes, side)
+        return _Groups(
+            graph=contracted(self.graph, group, groups),
+            group=group[self.group],
+            sizes=np.bincount(group, self.sizes, minlength=groups).astype(np.int64),
+            keys=keys_of_groups(self.keys, group, groups),
+            pairs=self.pairs if self.pairs is None else pairs_between_groups(self.pairs, group, groups),
+        )
 
-    def allowed(self, max_children: int) -> sp.csr_array:
+    def edges_within(self, max_children: int) -> sp.csr_array:
         """Find the edges along which two groups may merge."""
         edges = self.graph.adjacency
         rows = np.repeat(np.arange(len(self.graph)), np.diff(edges.indptr))
         kept = self.sizes[rows] + self.sizes[edges.indices] <= max_children
-        if self.side is not None:
+        if self.pairs is not None:
             ones = sp.csr_array((np.ones(edges.nnz), edges.indices, edges.indptr), shape=edges.shape)
-            known = ones.multiply(self.side).tocoo()
+            known = ones.multiply(self.pairs).tocoo()
             apart = known.data < 0
             width = len(self.graph)
             codes = known.row[apart].astype(np.int64) * width + known.col[apart]
@@ -153,13 +158,14 @@ def _contract(groups: _Groups, count: int, max_children: int, progress: Progress
     whole = len(groups.graph)
     while len(groups.graph) > count:
         left = len(groups.graph) - count
-        group, number = merge_round(groups.graph, left, groups.allowed(max_children))
+        edges = groups.edges_within(max_children)
+        group, number = merge_round(groups.graph, left, edges, groups.keys)
         if number == len(groups.graph):
             group, number = _pair_lightest(groups, left, max_children)
-        if number == len(groups.graph) and groups.side is None:
+        if number == len(groups.graph) and groups.pairs is None:
             break
         if number == len(groups.graph):
-            groups = replace(groups, side=None)  # what is known gives way
+            groups = replace(groups, pairs=None)  # known pairs are given up
             continue
         groups = groups.merged(group, number)
         if progress is not None:
@@ -168,74 +174,90 @@ def _contract(groups: _Groups, count: int, max_children: int, progress: Progress
 
 
 def _pair_lightest(groups: _Groups, left: int, max_children: int) -> tuple[Array, int]:
-    """Pair the lightest groups that may merge: all that can be done where no edge is left."""
-    order = np.argsort(groups.graph.degrees, kind="stable")
-    leaders = np.arange(len(order))
-    taken = np.zeros(len(order), dtype=bool)
-    for place, one in enumerate(order):
+    """Pair the lightest groups that may merge, which is all that can be done without edges."""
+    order = np.lexsort((groups.keys, ranks(groups.graph.degrees)))
+    leaders, taken = np.arange(len(order)), np.zeros(len(order), dtype=bool)
+    # the smallest of the groups that follow: where even that is too large, none needs to be looked at
+    smallest = np.minimum.accumulate(groups.sizes[order][::-1])[::-1]
+    for place, one in enumerate(order[:-1]):
         if left == 0:
             break
-        if taken[one]:
+        if taken[one] or groups.sizes[one] + smallest[place + 1] > max_children:
             continue
-        others = order[place + 1 :]
-        fit = ~taken[others] & (groups.sizes[others] + groups.sizes[one] <= max_children)
-        if groups.side is not None:
-            fit &= _row(groups.side, one)[others] >= 0
-        if fit.any():
-            two = others[np.argmax(fit)]
+        two = _first_that_fits(groups, one, order[place + 1 :], taken, max_children)
+        if two is not None:
             taken[one] = taken[two] = True
             leaders[max(one, two)] = min(one, two)
             left -= 1
-    leads = leaders == np.arange(len(leaders))
-    return (np.cumsum(leads) - 1)[leaders], int(leads.sum())
+    return numbered(leaders)
+
+
+def _first_that_fits(groups: _Groups, one: int, others: Array, taken: Array, max_children: int) -> int | None:
+    """Find the first of other groups that a group may merge with; mostly it is one of the next few."""
+    apart = np.empty(0, dtype=np.int64)
+    if groups.pairs is not None:
+        known = groups.pairs[[one]]
+        apart = known.indices[known.data < 0]
+    begin, length = 0, 16
+    while begin < len(others):
+        some = others[begin : begin + length]
+        fit = ~taken[some] & (groups.sizes[some] + groups.sizes[one] <= max_children)
+        fit &= ~np.isin(some, apart)
+        if fit.any():
+            return int(some[np.argmax(fit)])
+        begin, length = begin + length, 2 * length
+    return None
 
 
 def _heaviest(groups: _Groups, count: int) -> Array:
     """Give numbers to the `count` heaviest groups, and none to the others."""
-    kept = np.sort(np.argsort(-groups.graph.degrees, kind="stable")[:count])
+    kept = np.sort(np.lexsort((groups.keys, -ranks(groups.graph.degrees)))[:count])
     numbers = np.full(len(groups.graph), NO_GROUP, dtype=np.int64)
     numbers[kept] = np.arange(count)
     return numbers
 
 
 def _place(graph: Graph, group: Array, count: int, limits: Limits) -> None:
-    """Put nodes without a group into the ones that they are tied to most and that have room, heavy first."""
+    """Put each node without a group into one that has room and to which it has the strongest ties.
+
+    The heaviest nodes come first. `group` is changed.
+    """
     free = np.flatnonzero(group == NO_GROUP)
     mass = np.bincount(group[group >= 0], graph.degrees[group >= 0], minlength=count)
     sizes = np.bincount(group[group >= 0], minlength=count)
     for node in free[np.argsort(-graph.degrees[free], kind="stable")]:
-        open_to = np.flatnonzero(sizes < limits.max_children)
+        open_groups = np.flatnonzero(sizes < limits.max_children)
         ties = _by_group(graph.adjacency, node, group, count) * inverse_or_zero(mass)
-        known = np.zeros(count) if limits.side is None else _by_group(limits.side, node, group, count)
-        # apart counts first, then ties, then mass
-        best = np.lexsort((-mass[open_to], -ties[open_to], known[open_to] < 0))[0]
-        group[node] = open_to[best]
+        known = np.zeros(count) if limits.pairs is None else _by_group(limits.pairs, node, group, count)
+        # whether it is known to be apart counts first, then ties, then mass
+        best = np.lexsort((-mass[open_groups], -ties[open_groups], known[open_groups] < 0))[0]
+        group[node] = open_groups[best]
         sizes[group[node]] += 1
         mass[group[node]] += graph.degrees[node]
 
 
 def _fill(graph: Graph, group: Array, count: int, limits: Limits) -> None:
-    """Move into every group that is too small the nodes that lose least by it."""
-    adjacency = _without_diagonal(graph.adjacency)
+    """Move into every group that is too small the nodes that lose least by it; `group` is changed."""
+    adjacency = without_diagonal(graph.adjacency)
     sizes = np.bincount(group, minlength=count)
-    for needy in np.flatnonzero(sizes < limits.min_children):
-        while sizes[needy] < limits.min_children:
+    for small in np.flatnonzero(sizes < limits.min_children):
+        while sizes[small] < limits.min_children:
             lift = inverse_or_zero(np.bincount(group, graph.degrees, minlength=count))
-            own = _own_ties(adjacency, group) * lift[group]
-            there = np.asarray(adjacency @ (group == needy).astype(float)) * lift[needy]
+            own = _ties_within(adjacency, group) * lift[group]
+            there = np.asarray(adjacency @ (group == small).astype(float)) * lift[small]
             won = (there - own) * inverse_or_zero(graph.degrees)
             apart = np.zeros(len(group), dtype=bool)
-            if limits.side is not None:
-                apart = np.asarray(limits.side @ (group == needy).astype(float)) < 0
-            movable = np.flatnonzero((group != needy) & (sizes[group] > limits.min_children))
+            if limits.pairs is not None:
+                apart = np.asarray(limits.pairs @ (group == small).astype(float)) < 0
+            movable = np.flatnonzero((group != small) & (sizes[group] > limits.min_children))
             best = movable[np.lexsort((-won[movable], apart[movable]))[0]]
             sizes[group[best]] -= 1
-            sizes[needy] += 1
-            group[best] = needy
+            sizes[small] += 1
+            group[best] = small
 
 
-def _own_ties(adjacency: sp.csr_array, group: Array) -> Array:
-    """Sum for every node the weights of its edges into its own group."""
+def _ties_within(adjacency: sp.csr_array, group: Array) -> Array:
+    """Sum for every node the weights of its edges within its own group."""
     rows = np.repeat(np.arange(len(group)), np.diff(adjacency.indptr))
     inside = group[rows] == group[adjacency.indices]
     return np.bincount(rows[inside], adjacency.data[inside], minlength=len(group))
@@ -244,19 +266,5 @@ def _own_ties(adjacency: sp.csr_array, group: Array) -> Array:
 def _by_group(matrix: sp.csr_array, node: int, group: Array, count: int) -> Array:
     """Sum a row of the matrix by the groups of its columns."""
     part = slice(matrix.indptr[node], matrix.indptr[node + 1])
-    of, values = group[matrix.indices[part]], matrix.data[part]
-    return np.bincount(of[of >= 0], values[of >= 0], minlength=count)
-
-
-def _row(matrix: sp.csr_array, node: int) -> Array:
-    row = np.zeros(matrix.shape[1])
-    part = slice(matrix.indptr[node], matrix.indptr[node + 1])
-    row[matrix.indices[part]] = matrix.data[part]
-    return row
-
-
-def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
-    entries = matrix.tocoo()
-    off = entries.row != entries.col
-    parts = (entries.data[off], (entries.row[off], entries.col[off]))
-    return sp.coo_array(parts, shape=matrix.shape).tocsr()
+    groups, values = group[matrix.indices[part]], matrix.data[part]
+    return np.bincount(groups[groups >= 0], values[groups >= 0], minlength=count)

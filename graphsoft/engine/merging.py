@@ -3,7 +3,7 @@
 The contracted graph is made only when a quarter of the nodes is left. Until then a group is a list of nodes,
 and its best partner is found by going through their rows. That is seldom necessary: if neither a group nor
 its best partner has merged, the partner is still the best, because two neighbors merged into one never have
-a larger score than the better one of them had alone.
+a larger score than the better one of them had alone. Nor do they win a tie, for they are heavier then.
 """
 
 from __future__ import annotations
@@ -14,12 +14,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.engine.ties import (
+    Sorting,
+    first_of,
+    in_order,
+    sortings_of_pairs,
+    structure_keys,
+    wrapping_hashes,
+)
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.contraction import (
     Groups,
     Partners,
     best_of_groups,
     best_partners,
+    greedy_matching,
     join_groups,
     mutual_pairs,
     pairs_by_partner,
@@ -33,9 +42,10 @@ __all__ = ["Merging", "partners_along"]
 # has about 1.5 times as many pairs, so this is a tenth of a matching. Over the benchmark sets 0.03 to 0.1 of
 # a matching gave the same quality, 0.2 and more a lower one.
 MERGED_FRACTION = 0.15
-# If fewer of the groups than this are in such pairs (all leaves of a star want its hub), groups that want the
-# same partner are paired instead. Otherwise such a graph would lose one node a round.
-FEW_PAIRS = 0.01
+# If there are fewer such pairs for each group, other pairs are taken: groups that want the same partner, such
+# as the leaves of a star; or a greedy matching, if on a path each node wants the next. Otherwise such graphs
+# would lose one node a round. In the graphs of the benchmark sets there were always more than 0.1.
+FEW_PAIRS = 0.05
 
 
 class Merging:
@@ -45,6 +55,8 @@ class Merging:
     ----------
     adjacency : csr_array of shape (n, n)
     degrees : ndarray of shape (n,)
+    keys : ndarray of uint64, shape (n,), optional
+        They decide between equal scores, see `graphsoft.engine.ties`.
 
     Attributes
     ----------
@@ -55,28 +67,37 @@ class Merging:
 
     Examples
     --------
+    Both pairs of neighbors have a score of 1/3; the lighter pair merges first:
+
     >>> weights = sp.csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> merging = Merging(weights, np.array([2.0, 3.0, 1.0]))
     >>> merging.merge_best(max_merges=1), merging.leaders.tolist()
-    (1, [0, 0, 2])
+    (1, [0, 1, 1])
     """
 
-    def __init__(self, adjacency: sp.csr_array, degrees: Array) -> None:
+    def __init__(self, adjacency: sp.csr_array, degrees: Array, keys: Array | None = None) -> None:
         count, kind = adjacency.shape[0], adjacency.indices.dtype
         self._rows = rows_of(adjacency)
         self.alive = np.arange(count, dtype=kind)
         self.leaders = self.alive.copy()
-        entries = np.diff(adjacency.indptr).astype(np.int64)
-        following = np.full(count, -1, dtype=kind)
-        self._groups = Groups(self.leaders, following, self.alive.copy(), degrees.copy(), entries)
-        self._partners = partners_along(adjacency, degrees)
+        keys = structure_keys(adjacency) if keys is None else keys.copy()
+        self._groups = Groups(
+            leaders=self.leaders,
+            following=np.full(count, -1, dtype=kind),
+            last=self.alive.copy(),
+            degrees=degrees.copy(),
+            keys=keys,
+            entries=np.diff(adjacency.indptr).astype(np.int64),
+        )
+        self._partners = partners_along(adjacency, self._groups.degrees, keys)
         self._merged = np.zeros(count, dtype=np.bool_)
 
     def merge_best(self, max_merges: int) -> int:
         """Merge the best pairs, at most `max_merges` of them; returns how many merged."""
         low, high = self._best_pairs(max_merges)
         if len(low):
-            join_groups(low, high, self._groups)
+            with wrapping_hashes():
+                join_groups(low, high, self._groups)
             self._merged[low] = self._merged[high] = True
             alive, outdated = np.empty_like(self.alive), np.empty_like(self.alive)
             kept, found = remaining_groups(
@@ -93,25 +114,34 @@ class Merging:
         number[self.alive] = np.arange(len(self.alive), dtype=number.dtype)
         return number[self.leaders], len(self.alive)
 
+    @property
+    def keys(self) -> Array:
+        """The keys of the groups, in the order of their numbers."""
+        return self._groups.keys[self.alive]
+
     def _best_pairs(self, max_merges: int) -> tuple[Array, Array]:
         """Choose the pairs of groups of largest score: the lower group of each pair, and the higher."""
-        best = self._partners.best
-        low, scores = np.empty_like(self.alive), np.empty(len(self.alive))
-        possible = mutual_pairs(self.alive, self._partners, low, scores)
-        with_partner = np.count_nonzero(best[self.alive] >= 0)
-        if possible < FEW_PAIRS * with_partner:
-            order = self.alive[np.argsort(-self._partners.scores[self.alive], kind="stable")]
-            lower, higher = np.empty_like(low), np.empty_like(low)
-            paired = pairs_by_partner(order, best, lower, higher)
-            if paired > possible:
-                wanted = min(max_merges, math.ceil(MERGED_FRACTION * paired))
-                return lower[:wanted], higher[:wanted]
-            if possible == 0:  # scores so alike that by rounding partners go round in circles
-                pair = order[:1], best[order[:1]]
-                return np.minimum(*pair), np.maximum(*pair)
-        wanted = min(max_merges, math.ceil(MERGED_FRACTION * possible))
-        low = low[_places_of_largest(scores[:possible], wanted)]
+        best, low = self._partners.best, np.empty_like(self.alive)
+        low = low[: mutual_pairs(self.alive, best, low)]
+        few = FEW_PAIRS * np.count_nonzero(best[self.alive] >= 0)
+        if len(low) < few:
+            low, high = self._other_pairs(few)
+            wanted = _merged_at_once(len(low), max_merges)
+            return low[:wanted], high[:wanted]
+        low = low[first_of(len(low), _merged_at_once(len(low), max_merges), *self._sortings(low))]
         return low, best[low]
+
+    def _other_pairs(self, few: float) -> tuple[Array, Array]:
+        """Pair groups that want the same partner, or if these are few, groups with their partners."""
+        low, high = np.empty_like(self.alive), np.empty_like(self.alive)
+        order = self.alive[in_order(len(low), *self._sortings(self.alive))]
+        found = pairs_by_partner(order, self._partners.best, low, high)
+        if found < few:
+            found = greedy_matching(order, self._partners.best, low, high)
+        return low[:found], high[:found]
+
+    def _sortings(self, groups: Array) -> tuple[Sorting, ...]:
+        return sortings_of_pairs(groups, self._partners, self._groups.degrees, self._groups.keys)
 
     def _find_partners(self, groups: Array) -> None:
         """Find the best partners of these groups again."""
@@ -120,39 +150,34 @@ class Merging:
 
         def piece(start: int, stop: int) -> None:
             max_entries = int(entries[start:stop].max())
-            with np.errstate(over="ignore"):  # without the compiler, NumPy warns of hashes that wrap around
+            with wrapping_hashes():
                 best_of_groups(self._rows, self._groups, groups, max_entries, start, stop, self._partners)
 
         for _ in map_pieces(piece, pieces_by_load(loads, LOAD)):
             pass
 
 
-def _places_of_largest(scores: Array, wanted: int) -> Array:
-    """Find the places of the largest scores; of equal ones the first.
-
-    Examples
-    --------
-    >>> _places_of_largest(np.array([1.0, 3.0, 1.0, 2.0]), 3).tolist()
-    [1, 3, 0]
-    """
-    if not 0 < wanted < len(scores):
-        return np.arange(min(wanted, len(scores)))
-    places = np.flatnonzero(scores >= np.partition(scores, -wanted)[-wanted])
-    return places[np.argsort(-scores[places], kind="stable")[:wanted]]
+def _merged_at_once(possible: int, max_merges: int) -> int:
+    return min(max_merges, math.ceil(MERGED_FRACTION * possible))
 
 
-def partners_along(edges: sp.csr_array, degrees: Array) -> Partners:
+def partners_along(edges: sp.csr_array, degrees: Array, keys: Array) -> Partners:
     """Find for every node the neighbor of largest ``w / (d d)``, -1 for none; and how large that is.
 
     Examples
     --------
-    >>> partners_along(sp.csr_array([[0.0, 2.0], [2.0, 0.0]]), np.array([2.0, 4.0]))
+    >>> pair = sp.csr_array([[0.0, 2.0], [2.0, 0.0]])
+    >>> partners_along(pair, np.array([2.0, 4.0]), structure_keys(pair))
     Partners(best=array([1, 0], dtype=int32), scores=array([0.25, 0.25]))
     """
+    degrees = np.require(
+        degrees, requirements="W"
+    )  # a copy if they are frozen: loops are compiled for one type
     found = Partners(np.empty(len(degrees), dtype=edges.indices.dtype), np.empty(len(degrees)))
 
     def piece(start: int, stop: int) -> None:
-        best_partners(rows_of(edges), degrees, start, stop, found)
+        with wrapping_hashes():
+            best_partners(rows_of(edges), degrees, keys, start, stop, found)
 
     for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
         pass

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.coarsening import grouped
-from graphsoft.engine.grouping import Limits, between, grouped_within, keeps_to
+from graphsoft.engine.grouping import Limits, grouped_within, keeps_to, pairs_between_groups
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import polish_level, refine_in_groups
 from graphsoft.engine.sweeps import Fit, assess, merged_clusters
@@ -171,7 +171,7 @@ def _limits(settings: Settings, pairs: sp.csr_array | None, memberships: sp.csr_
     """Collect the limits on groups of the clusters that have these memberships."""
     clusters = memberships.shape[1]
     if pairs is not None:
-        pairs = between(pairs, likeliest(memberships), clusters)
+        pairs = pairs_between_groups(pairs, likeliest(memberships), clusters)
     return Limits(settings.min_children or 0, settings.max_children or clusters, pairs)
 
 

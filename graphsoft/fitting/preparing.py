@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.engine.coarsening import strays, without_copies
-from graphsoft.engine.grouping import between
+from graphsoft.engine.grouping import pairs_between_groups
 from graphsoft.engine.ordering import Reordered, in_clumps
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Method, Sample, takes_pairs
@@ -100,7 +100,7 @@ def prepare(sample: Sample, count: int, method: Method) -> Work:
     graph, node = weighted.graph, None
     if copies is not None:
         graph, node = without_copies(graph)
-        pairs = pairs if pairs is None else between(pairs, node, len(graph))
+        pairs = pairs if pairs is None else pairs_between_groups(pairs, node, len(graph))
     if weighted.ordered:
         return Work(replace(weighted, given_graph=graph, given_features=None), pairs, node)
     moved = in_clumps(graph)

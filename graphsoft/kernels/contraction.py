@@ -8,6 +8,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, inlined, kernel
+from graphsoft.kernels.ties import ABOVE, BELOW, wins_tie
 
 __all__ = [
     "Groups",
@@ -29,8 +30,9 @@ class Groups(NamedTuple):
 
     leaders: Array  # of every node
     following: Array  # the next node of the same group, -1 after the last one
-    last: Array  # the last node of each group, stored at its leader, as are the next two
+    last: Array  # the last node of each group, stored at its leader, as are the next three
     degrees: Array
+    keys: Array  # which of several equal scores is the best, see `graphsoft.engine.ties`
     entries: Array  # stored entries in the rows of its nodes
 
 
@@ -50,47 +52,44 @@ class Members(NamedTuple):
 
 
 @kernel
-def best_partners(rows: Rows, degrees: Array, start: int, stop: int, partners: Partners) -> None:
+def best_partners(rows: Rows, degrees: Array, keys: Array, start: int, stop: int, partners: Partners) -> None:
     """Find for the rows `start:stop` the neighbor of largest ``w_ij / (d_i d_j)``, or -1."""
     for i in range(start, stop):
-        best, score = -1, 0.0
+        best, score = np.int64(-1), 0.0
         for edge in range(rows.ptr[i], rows.ptr[i + 1]):
-            j = rows.columns[edge]
+            j = np.int64(rows.columns[edge])
             value = rows.values[edge] / degrees[j]
-            if j != i and (value > score or (value == score and j < best)):
+            if j == i or value <= score * BELOW:
+                continue
+            if value > score * ABOVE or wins_tie(value, score, i, j, best, degrees, keys):
                 best, score = j, value
         partners.best[i] = best
         partners.scores[i] = score / degrees[i] if best >= 0 else 0.0
 
 
 @kernel
-def greedy_matching(best: Array, order: Array, max_merges: int, leaders: Array) -> int:
-    """Pair nodes with their best partners in the given order, each at most once; returns the number of pairs.
-
-    ``leaders[i]`` must be i at first; the higher node of a pair gets the lower one as its leader.
-    """
+def greedy_matching(order: Array, best: Array, low: Array, high: Array) -> int:
+    """Pair groups with their best partners, in the given order, each at most once; returns how many pairs."""
     taken = np.zeros(best.shape[0], dtype=np.bool_)
     pairs = 0
-    for i in order:
-        j = best[i]
-        if pairs == max_merges:
-            break
-        if j < 0 or taken[i] or taken[j]:
+    for group in order:
+        partner = best[group]
+        if partner < 0 or taken[group] or taken[partner]:
             continue
-        taken[i] = taken[j] = True
-        leaders[max(i, j)] = min(i, j)
+        taken[group] = taken[partner] = True
+        low[pairs], high[pairs] = min(group, partner), max(group, partner)
         pairs += 1
     return pairs
 
 
 @kernel
-def mutual_pairs(alive: Array, partners: Partners, low: Array, scores: Array) -> int:
+def mutual_pairs(alive: Array, best: Array, low: Array) -> int:
     """List the lower one of each two groups that are each other's best partners; returns how many pairs."""
     pairs = 0
     for group in alive:
-        other = partners.best[group]
-        if other > group and partners.best[other] == group:
-            low[pairs], scores[pairs] = group, partners.scores[group]
+        other = best[group]
+        if other > group and best[other] == group:
+            low[pairs] = group
             pairs += 1
     return pairs
 
@@ -163,6 +162,7 @@ def join_groups(low: Array, high: Array, groups: Groups) -> None:
         groups.following[groups.last[leader]] = group
         groups.last[leader] = groups.last[group]
         groups.degrees[leader] += groups.degrees[group]
+        groups.keys[leader] += groups.keys[group]
         groups.entries[leader] += groups.entries[group]
 
 
@@ -217,7 +217,7 @@ def best_of_groups(
     others, weights = np.empty(max_entries, dtype=np.int64), np.empty(max_entries)
     places, slots = np.empty(max_entries, dtype=np.uint64), np.empty(max_entries, dtype=np.uint64)
     for at in range(start, stop):
-        group, best, score = wanted[at], -1, 0.0
+        group, best, score = np.int64(wanted[at]), np.int64(-1), 0.0
         count = _entries_of(rows, groups, group, others, weights)
         factor = np.uint64(0x9E3779B97F4A7C15)
         while count > 0:
@@ -237,7 +237,10 @@ def best_of_groups(
             for entry in range(found):
                 other = owners[slots[entry]]
                 value = sums[slots[entry]] / groups.degrees[other]
-                if other != group and (value > score or (value == score and other < best)):
+                if other == group or value <= score * BELOW:
+                    continue
+                degrees, keys = groups.degrees, groups.keys
+                if value > score * ABOVE or wins_tie(value, score, group, other, best, degrees, keys):
                     best, score = other, value
             for entry in range(found):
                 sums[slots[entry]] = 0.0

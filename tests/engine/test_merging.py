@@ -94,9 +94,10 @@ def test_partners_in_a_circle_merge_all_the_same():
     assert len(state.alive) == 2
 
 
-def test_few_mutual_pairs_merge_where_no_siblings_are():
-    # on a path whose weights rise each wants the next, and only the last two want each other
+def test_a_path_on_which_each_wants_the_one_before_merges_at_many_places():
+    # the weights rise, the scores fall, and only the first two want each other
     W = np.diag(4.0 ** np.arange(300), 1)
     W = (W + W.T) / 4.0**150
     state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
-    assert state.merge_best(300) == 1
+    assert state.merge_best(300) == 23  # of a matching of 150 pairs
+    assert state.leaders[1] == 0  # the best one is among them

@@ -13,44 +13,39 @@ from shared.kernels import cuts, matrix_of, pieces, sparse
 from shared.strategies import weight_matrices
 
 
-@given(weight_matrices(), cuts)
-def test_best_partners(W, cut):
-    d = W.sum(axis=1)
+def partners_of(W, data):
+    """The best partner of each node, and its score, with keys of which some are equal."""
+    keys = data.draw(st.lists(st.sampled_from([7, 2**63, 2**64 - 1]), min_size=len(W), max_size=len(W)))
+    expected = [naive.best_partner(W, W.sum(axis=1), i, keys) for i in range(len(W))]
+    return expected, np.array(keys, np.uint64)
+
+
+@given(weight_matrices(), cuts, st.data())
+def test_best_partners(W, cut, data):
+    expected, keys = partners_of(W, data)
     found = Partners(np.full(len(W), -7), np.full(len(W), np.nan))
     for start, stop in pieces(len(W), cut):
-        contraction.best_partners(sparse(W), d, start, stop, found)
-    expected = [naive.best_partner(W, d, i) for i in range(len(W))]
+        with np.errstate(over="ignore"):
+            contraction.best_partners(sparse(W), W.sum(axis=1), keys, start, stop, found)
     assert list(zip(found.best.tolist(), found.scores.tolist(), strict=True)) == expected
 
 
-@given(weight_matrices(), st.integers(0, 8), st.randoms(use_true_random=False))
-def test_greedy_matching(W, most, random):
-    n, d = len(W), W.sum(axis=1)
-    partners = np.array([naive.best_partner(W, d, i)[0] for i in range(n)])
+@given(weight_matrices(), st.randoms(use_true_random=False), st.data())
+def test_pairs(W, random, data):
+    n = len(W)
+    best = np.array([partner for partner, _ in partners_of(W, data)[0]])
+    low, high = np.full(n, -7), np.full(n, -7)
+    pairs = contraction.mutual_pairs(np.arange(n), best, low)
+    assert list(zip(low[:pairs], best[low[:pairs]], strict=True)) == naive.mutual(best)
     order = list(range(n))
     random.shuffle(order)
-    leaders = np.arange(n)
-    pairs = contraction.greedy_matching(partners, np.array(order), most, leaders)
-    expected = naive.matching(partners.tolist(), order, most)
-    assert pairs == len(expected)
-    assert {(leader, i) for i, leader in enumerate(leaders.tolist()) if leader != i} == set(expected)
-    assert len({node for pair in expected for node in pair}) == 2 * pairs
-
-
-@given(weight_matrices(), st.randoms(use_true_random=False))
-def test_pairs(W, random):
-    n, d = len(W), W.sum(axis=1)
-    found = [naive.best_partner(W, d, i) for i in range(n)]
-    partners, scores = np.array([i for i, _ in found]), np.array([score for _, score in found])
-    low, high, theirs = np.full(n, -7), np.full(n, -7), np.full(n, np.nan)
-    pairs = contraction.mutual_pairs(np.arange(n), Partners(partners, scores), low, theirs)
-    assert list(zip(low[:pairs], partners[low[:pairs]], strict=True)) == naive.mutual(partners)
-    assert theirs[:pairs].tolist() == scores[low[:pairs]].tolist()
-    order = list(range(n))
-    random.shuffle(order)
-    pairs = contraction.pairs_by_partner(np.array(order), partners, low, high)
-    expected = naive.pairs_by_partner(partners.tolist(), order)
+    pairs = contraction.pairs_by_partner(np.array(order), best, low, high)
+    expected = naive.pairs_by_partner(best.tolist(), order)
     assert list(zip(low[:pairs], high[:pairs], strict=True)) == expected
+    pairs = contraction.greedy_matching(np.array(order), best, low, high)
+    expected = naive.matching(best.tolist(), order)
+    assert list(zip(low[:pairs], high[:pairs], strict=True)) == expected
+    assert len({node for pair in expected for node in pair}) == 2 * pairs
 
 
 @given(st.data())
@@ -73,10 +68,11 @@ def test_the_partner_of_the_first_group_is_looked_for_again():
     assert contraction.remaining_groups(alive, np.arange(2), partners, changed, left, looked) == (2, 2)
 
 
-def best_of(A, d, groups):
+def best_of(A, d, groups, keys=None):
     n = A.shape[0]
+    keys = np.zeros(n, np.uint64) if keys is None else keys
     entries, found = np.diff(A.indptr).astype(int), Partners(np.full(n, -7), np.full(n, np.nan))
-    each = Groups(np.arange(n), np.full(n, -1), np.arange(n), d, entries)
+    each = Groups(np.arange(n), np.full(n, -1), np.arange(n), d, keys, entries)
     with np.errstate(over="ignore"):
         contraction.best_of_groups(
             rows_of(A), each, np.array(groups), int(entries.max()), 0, len(groups), found
@@ -96,14 +92,16 @@ def test_neighbors_that_meet_in_the_table_are_all_looked_at():
         assert scores[0] == pytest.approx((weights / d[who]).max() / d[0], rel=1e-14)
 
 
-def test_of_equal_neighbors_it_is_the_lowest_in_any_order():
-    n = 12
-    A = sp.csr_array(1.0 - np.eye(n))
-    for k in range(n):
+@given(weight_matrices(), st.data())
+def test_of_equal_neighbors_it_is_the_same_in_any_order(W, data):
+    expected, keys = partners_of(W, data)
+    A = sp.csr_array(W)
+    for k in range(len(W)):
         part = slice(A.indptr[k], A.indptr[k + 1])
-        A.indices[part] = A.indices[part][::-1].copy()
-    partners, _ = best_of(A, np.full(n, n - 1.0), range(n))
-    assert partners.tolist() == [1] + [0] * (n - 1)
+        A.indices[part], A.data[part] = A.indices[part][::-1].copy(), A.data[part][::-1].copy()
+    if A.nnz:
+        partners, _ = best_of(A, W.sum(axis=1), range(len(W)), keys)
+        assert partners.tolist() == [partner for partner, _ in expected]
 
 
 @given(weight_matrices(), st.data(), cuts)

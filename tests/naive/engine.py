@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from naive.descent import mixed
+
 
 def inverse(values):
     """1 / values, and 0 where a value is 0."""
@@ -96,20 +98,47 @@ def dense_sweep(W, S, floor):
 # Contraction
 
 
-def best_partner(W, d, i):
-    """The neighbor of largest w_ij / (d_i d_j), the lower one where two are equal, or -1; and that score."""
-    best, score = -1, 0.0
-    for j in range(len(W)):
-        if j != i and W[i, j] > 0 and W[i, j] / d[j] > score:
-            best, score = j, W[i, j] / d[j]
-    return best, score / d[i] if best >= 0 else 0.0
+def rounded(value):
+    """The nearest number of 40 bits."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(math.floor(mantissa * 2**40 + 0.5), exponent - 40)
 
 
-def matching(partners, order, max_pairs):
+def best_partner(W, d, i, keys):
+    """The neighbor of largest w_ij / (d_i d_j), or -1; and that score.
+
+    Of equal ones the lightest; of these the one whose key and the node's have the smallest sum; of these the
+    one of smallest hash.
+    """
+
+    def place(j):
+        score = -rounded(W[i, j] / d[j] / d[i])
+        hashes = (mixed(i) + mixed(j)) % 2**64
+        return score, rounded(d[j]), (keys[i] + keys[j]) % 2**64, hashes
+
+    others = [j for j in range(len(W)) if j != i and W[i, j] > 0]
+    best = min(others, key=place, default=-1)
+    return best, W[i, best] / d[best] / d[i] if others else 0.0
+
+
+def refined(W, steps):
+    """Classes of nodes that look alike so many steps away: equal labels of nested tuples."""
+    labels = [0] * len(W)
+    for _ in range(steps):
+        around = [
+            (labels[i], W[i, i], sorted((labels[j], W[i, j]) for j in np.flatnonzero(W[i]) if j != i))
+            for i in range(len(W))
+        ]
+        kinds = sorted({repr(each) for each in around})
+        labels = [kinds.index(repr(each)) for each in around]
+    return labels
+
+
+def matching(partners, order):
     """Pairs of nodes and their partners, no node in two of them, in the given order."""
     pairs, taken = [], set()
     for i in order:
-        if len(pairs) < max_pairs and partners[i] >= 0 and not {i, partners[i]} & taken:
+        if partners[i] >= 0 and not {i, partners[i]} & taken:
             pairs.append((min(i, partners[i]), max(i, partners[i])))
             taken |= {i, partners[i]}
     return pairs
