@@ -273,6 +273,7 @@ def test_trees_find_nearly_all(monkeypatch):
     assert (np.diff(distances, axis=1) >= 0).all()
 
 
+@pytest.mark.slow
 def test_pynndescent_finds_nearly_all_and_threads_do_not_change_its_bits(monkeypatch):
     # one test for everything that needs pynndescent, which compiles for half a minute in each process
     import numba
