@@ -10,8 +10,7 @@ import graphsoft
 from graphsoft.engine import ties
 from graphsoft.engine.coarsening import coarsen
 from graphsoft.engine.merging import Merging
-from graphsoft.engine.ties import first_of, in_order, ranks, structure_keys
-from graphsoft.kernels.ties import rank_of
+from graphsoft.engine.ties import first_of, in_order, structure_keys
 from naive import engine as naive
 from shared.shapes import cloud_graph, graph_of, through
 from shared.strategies import graphs, plain, weight_matrices
@@ -52,18 +51,6 @@ def test_keys_end_some_steps_away():
     near[: ties.MAX_STEPS] = near[-ties.MAX_STEPS :] = True  # near an end
     assert len(set(keys[~near].tolist())) == 1
     assert not set(keys[near].tolist()) & set(keys[~near].tolist())
-
-
-@given(st.lists(st.floats(0, 1e300), min_size=1), st.integers(-3, 3))
-def test_ranks_rise_with_the_numbers_and_forget_their_last_bits(values, ulps):
-    values = np.array(values)
-    found = ranks(values)
-    assert found.tolist() == [rank_of(value) for value in values]
-    rounded = np.array([naive.rounded(value) for value in values])
-    assert (np.sign(np.subtract.outer(found, found)) == np.sign(np.subtract.outer(rounded, rounded))).all()
-    short = np.array([0.25, 3.0, 1 / 3, 0.1])  # far from where ranks change
-    assert (ranks(short * (1 + ulps * 2.0**-52)) == ranks(short)).all()
-    assert (ranks(short * (1 + 2.0**-38)) > ranks(short)).all()
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 3)), st.data())

@@ -5,6 +5,7 @@ S (n, m) memberships, ``S = D^-1 B``; P (m, m_above) parents.
 """
 
 import math
+import struct
 
 import numpy as np
 
@@ -119,6 +120,18 @@ def best_partner(W, d, i, keys):
     others = [j for j in range(len(W)) if j != i and W[i, j] > 0]
     best = min(others, key=place, default=-1)
     return best, W[i, best] / d[best] / d[i] if others else 0.0
+
+
+def hashed_neighborhoods(W, keys):
+    """Hashes of each node's key, and of the keys of its neighbors with the first bits of the weights."""
+    hashes = []
+    for i in range(len(W)):
+        total = 3 * keys[i]
+        for j in np.flatnonzero(W[i]):
+            bits = (struct.unpack("<q", struct.pack("<d", W[i, j]))[0] + 2**31) >> 32
+            total += mixed((keys[j] + mixed(bits + (2**63 if j == i else 0))) % 2**64)
+        hashes.append(mixed(total % 2**64))
+    return hashes
 
 
 def refined(W, steps):
