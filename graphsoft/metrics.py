@@ -18,6 +18,7 @@ from graphsoft.errors import InputError
 from graphsoft.input.checks import choice
 from graphsoft.input.labels import (
     adjusted_rand_of_pairs,
+    best_match,
     both_shares,
     confusion,
     is_hard,
@@ -63,10 +64,7 @@ def accuracy(truth: Any, labels: Any) -> float:
     >>> accuracy([0, 0, 1, 1], [5, 5, 5, 3])
     0.75
     """
-    from scipy.optimize import linear_sum_assignment
-
-    table = confusion(truth, labels).toarray()
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    table, rows, columns = best_match(truth, labels)
     return float(table[rows, columns].sum() / table.sum())
 
 

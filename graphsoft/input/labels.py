@@ -7,12 +7,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 
-__all__ = ["adjusted_rand_of_pairs", "both_shares", "confusion", "is_hard", "matched", "shares_of"]
+__all__ = [
+    "adjusted_rand_of_pairs",
+    "best_match",
+    "both_shares",
+    "confusion",
+    "is_hard",
+    "matched",
+    "shares_of",
+]
 
 ROUNDING = 1e-4  # the sum of a row may differ from one by so much, since memberships may be float32
 
@@ -50,6 +59,14 @@ def confusion(truth: Any, labels: Any) -> sp.csr_array:
     return table.astype(np.int64) if is_hard(first) and is_hard(second) else table
 
 
+def best_match(truth: Any, labels: Any) -> tuple[Array, Array, Array]:
+    """Match clusters to classes one to one: the table of `confusion`, its rows, and their best columns."""
+    from scipy.optimize import linear_sum_assignment
+
+    table = confusion(truth, labels).toarray()
+    return table, *linear_sum_assignment(table, maximize=True)
+
+
 def matched(truth: Any, labels: Any) -> sp.csr_array:
     """Count like `confusion`, with each cluster in the column of the class that it matches best.
 
@@ -71,10 +88,7 @@ def matched(truth: Any, labels: Any) -> sp.csr_array:
            [1, 0, 0],
            [0, 0, 1]])
     """
-    from scipy.optimize import linear_sum_assignment
-
-    table = confusion(truth, labels).toarray()
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    table, rows, columns = best_match(truth, labels)
     rest = np.setdiff1d(np.arange(table.shape[1]), columns)
     ordered = np.zeros((len(table), len(table) + len(rest)), dtype=table.dtype)
     ordered[:, rows] = table[:, columns]
