@@ -10,12 +10,13 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.finding import find
+from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
-from graphsoft.input.constraints import kept_pairs, listed_pairs
+from graphsoft.input.constraints import listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import Clustering, Method, method_named
 
@@ -97,8 +98,5 @@ def cluster(
     found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
     frozen_rows(found.memberships)
     nodes = range(len(given)) if isinstance(given, Features) else given.nodes
-    if sample.pairs is None:
-        return replace(found, nodes=nodes)
-    kept, known_pairs = kept_pairs(sample.pairs, found.labels)
-    status = f"{found.status}; {kept} of {known_pairs} known pairs kept"
-    return replace(found, status=status, nodes=nodes, pairs_kept=kept, pairs_known=known_pairs)
+    status, kept, listed = with_kept_pairs(found.status, sample.pairs, found.memberships)
+    return replace(found, status=status, nodes=nodes, pairs_kept=kept, pairs_known=listed)

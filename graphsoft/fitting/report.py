@@ -14,7 +14,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["LevelReport", "Report", "edge_count"]
+__all__ = ["LevelReport", "Report", "edge_count", "with_kept_pairs"]
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,7 @@ class LevelReport:
     @classmethod
     def of(cls, level: FittedLevel, pairs: sp.csr_array | None) -> LevelReport:
         """Report a level; `pairs` are those that are known."""
-        kept, known, status = None, None, level.status
-        if pairs is not None:
-            kept, known = kept_pairs(pairs, likeliest(level.memberships))
-            status = f"{status}; {kept} of {known} known pairs kept"
+        status, kept, known = with_kept_pairs(level.status, pairs, level.memberships)
         return cls(
             clusters=level.memberships.shape[1], sweeps=level.sweeps, trace=level.trace,
             log_likelihood=level.fit.log_likelihood, kkt_gap=level.fit.gap if level.likely else None,
@@ -127,6 +124,16 @@ class Report:
         note = f"{len(graph) - self.nodes:,} points added, {rows:,} rows re-fitted"
         components = int(graph.components.max()) + 1
         return Report(len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds)
+
+
+def with_kept_pairs(
+    status: str, pairs: sp.csr_array | None, memberships: sp.csr_array
+) -> tuple[str, int | None, int | None]:
+    """Add to a status how many of the known pairs came out as known; returns these numbers too."""
+    if pairs is None:
+        return status, None, None
+    kept, known = kept_pairs(pairs, likeliest(memberships))
+    return f"{status}; {kept} of {known} known pairs kept", kept, known
 
 
 def edge_count(graph: Graph) -> int:
