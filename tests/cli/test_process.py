@@ -105,8 +105,10 @@ def test_ascii_terminals(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
-def test_interrupt_and_broken_pipe():
-    process = started("hierarchy", DIGITS, "--levels", "100,20,10")
+def test_interrupt_and_broken_pipe(tmp_path):
+    # enough points that the stage which has begun cannot be over before the signal arrives
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(100_000, 16)))
+    process = started("hierarchy", tmp_path / "points.npy", "--levels", "100,20,10")
     assert process.stderr.readline()  # the first stage has begun
     process.send_signal(signal.SIGINT)
     code, out, err = finish(process)
