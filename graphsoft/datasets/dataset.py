@@ -18,7 +18,8 @@ class Dataset:
     Attributes
     ----------
     data : ndarray of shape (n, d), sparse array, or networkx graph
-        What to give to ``graphsoft.hierarchy``.
+        What to give to ``graphsoft.hierarchy``. A table has float64 numbers, or objects if it holds whole
+        numbers beyond 2**53 that float64 would round.
     labels : ndarray of shape (n,) or None
         Known classes, if they were asked for.
     names : tuple or None

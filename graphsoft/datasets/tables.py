@@ -10,14 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.headers import ROWS_COMPARED, Verdict, judge_first_line
 from graphsoft.datasets.text import GAPS, as_labels, is_number, open_text
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.dense_input import USUAL_LABELS, warn_of_columns
+from graphsoft.input.large_numbers import EXACT
 
 __all__ = ["read_table"]
 
@@ -45,14 +48,14 @@ def read_table(path: Path, labels: str | None, header: bool | None = None) -> Da
         stripped = [[field.strip() for field in row] for _, row in begin]
         verdict = _verdict(stripped, labels, header)
         layout = _lay_out(stripped[0], verdict.is_header, labels)
-        values, known, names = _parse_rows(chain(begin[layout.has_header :], rows), layout)
+        values, large, known, names = _parse_rows(chain(begin[layout.has_header :], rows), layout)
     if not len(values):
         raise InputError("path", f"{path.name!r} holds no points", "give at least one row of numbers")
     if not verdict.sure:
         _warn_of_doubt(stripped[0], begin[0][0], verdict)
     if len(set(names)) < len(names):
         warn(f"column {layout.titles[0]!r} was taken as names of the points, and some of them are the same")
-    data = np.frombuffer(values, dtype=np.float64).reshape(-1, len(layout.features))
+    data = _as_table(values, large, len(layout.features))
     if layout.has_header:
         warn_of_columns([layout.titles[column] for column in layout.features], data)
     return Dataset(
@@ -117,8 +120,9 @@ def _is_name(title: str) -> bool:
 
 def _parse_rows(
     rows: Iterable[tuple[int, list[str]]], layout: _Layout
-) -> tuple[array[float], list[str], list[str]]:
-    values, known, names = array("d"), [], []
+) -> tuple[array[float], dict[int, int], list[str], list[str]]:
+    """Read the features, the whole numbers among them that float64 rounds, the classes and the names."""
+    values, large, known, names = array("d"), dict[int, int](), list[str](), list[str]()
     for line, row in rows:
         if len(row) != len(layout.titles):
             problem = f"line {line} has {len(row)} fields, the first has {len(layout.titles)}"
@@ -131,12 +135,39 @@ def _parse_rows(
             raise _bad_field(row, layout, line)
         if "_" in "".join(row) and not all(is_number(row[column]) for column in layout.features):
             raise _bad_field(row, layout, line)
+        if max(numbers) >= EXACT or min(numbers) <= -EXACT:
+            exact = enumerate((_whole(row[column]) for column in layout.features), start=len(values))
+            large.update((at, whole) for at, whole in exact if whole is not None)
         values.extend(numbers)
         if layout.label is not None:
             known.append(row[layout.label].strip())
         if layout.name is not None:
             names.append(row[layout.name].strip())
-    return values, known, names
+    return values, large, known, names
+
+
+def _whole(field: str) -> int | None:
+    """Read a whole number that float64 would round; None for any other.
+
+    Examples
+    --------
+    >>> _whole("9007199254740993"), _whole("9007199254740992"), _whole("9007199254740993.0")
+    (9007199254740993, None, None)
+    """
+    digits = field.strip()
+    if not digits.lstrip("+-").isdecimal():  # floats of more than 2**53 are seldom written with all digits
+        return None
+    return int(digits) if int(digits) != float(digits) else None
+
+
+def _as_table(values: array[float], large: dict[int, int], columns: int) -> NDArray[Any]:
+    """Make an array of floats, or of objects if there are whole numbers that float64 would round."""
+    data: NDArray[Any] = np.frombuffer(values, dtype=np.float64)
+    if large:
+        data = data.astype(object)
+        for at, whole in large.items():
+            data[at] = whole
+    return data.reshape(-1, columns)
 
 
 def _bad_field(row: list[str], layout: _Layout, line: int) -> InputError:

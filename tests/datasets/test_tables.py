@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import graphsoft
 from graphsoft.datasets import read
 from graphsoft.errors import GraphsoftWarning, InputError
 
@@ -119,6 +120,26 @@ def test_wrong_tables_are_explained(file, text, labels, message):
 
 def test_huge_finite_numbers_are_no_gap(file):
     assert read(file("a.csv", "x,y\n1e308,1e308\n")).data.tolist() == [[1e308, 1e308]]
+
+
+def test_whole_numbers_beyond_2_to_the_53_keep_their_last_digits(file):
+    start = 1_700_000_000_000_000_000  # nanoseconds
+    rows = "".join(f"{start + row + 1000 * (row > 7)}, {row % 2}.5\n" for row in range(16))
+    table = read(file("times.csv", "t,x\n" + rows)).data
+    assert [int(value) - start for value in table[:, 0]] == [*range(8), *range(1008, 1016)]
+    assert table[:, 1].tolist() == [0.5, 1.5] * 8
+    h = graphsoft.hierarchy(table, [2], n_neighbors=3)
+    assert h.graph.duplicates is None
+    assert h[0].labels.tolist() == [0] * 8 + [1] * 8
+    later = read(file("later.csv", f"t,x\n{start + 3},1.5\n{start + 1010},0.5\n")).data
+    assert h.predict(later).tolist() == [0, 1]
+
+
+def test_only_whole_numbers_that_would_be_rounded_are_no_floats(file):
+    text = "x,y\n9007199254740992,1e300\n1152921504606846976,1.7000000000000001e18\n-5,9007199254740993.0\n"
+    assert read(file("exact.csv", text)).data.dtype == np.float64
+    signed = read(file("signed.csv", "x,y\n-9007199254740993,0.5\n+9007199254740993,1\n")).data
+    assert signed.tolist() == [[-(2**53) - 1, 0.5], [2**53 + 1, 1.0]]
 
 
 @pytest.mark.parametrize("title", ["id", "Name", "index", "doc_id", ""])
