@@ -77,3 +77,25 @@ were, or find them again.
         raise InputError(argument, problem, remedy)
     if memberships.data.min() < 0:
         raise InputError(argument, f"has a membership of {memberships.data.min():g}", remedy)
+    if _has_repeated(memberships):
+        raise InputError(argument, "has memberships that name a cluster twice in one row", remedy)
+
+
+def _has_repeated(memberships: sp.csr_array) -> bool:
+    """Tell whether some row stores a column twice: loops would see two small shares in place of their sum.
+
+    Examples
+    --------
+    >>> twice = sp.csr_array(([0.5, 0.5], [0, 0], [0, 2]), shape=(1, 2))
+    >>> _has_repeated(twice), _has_repeated(sp.csr_array([[0.5, 0.5]]))
+    (True, False)
+    """
+    indices, indptr = memberships.indices, memberships.indptr
+    falls = indices[1:] <= indices[:-1]
+    falls[indptr[1:-1] - 1] = False  # every row stores something, since it sums to one
+    if not falls.any():
+        return False
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    order = np.lexsort((indices, rows))
+    rows, columns = rows[order], indices[order]
+    return bool(((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any())

@@ -92,7 +92,8 @@ build it again from its rows, columns and values.
     parts = values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     if not all(type(part) is np.ndarray and part.dtype.isnative for part in parts):
         raise _malformed(argument, "its parts are not plain arrays")
-    if values.dtype.kind != "f" or indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+    kinds_fit = values.dtype in (np.float32, np.float64) and indices.dtype in (np.int32, np.int64)
+    if not kinds_fit or indices.dtype != indptr.dtype:
         kinds = ", ".join(str(part.dtype) for part in parts)
         raise _malformed(argument, f"its arrays have dtypes {kinds}")
     rows, columns = _checked_shape(matrix, argument)

@@ -44,7 +44,8 @@ def entropies(memberships: sp.csr_array) -> Array:
     [0.693, 0.0]
     """
     share = memberships.data
-    nats = np.bincount(_rows(memberships), -share * np.log(share), minlength=memberships.shape[0])
+    logs = np.log(share, out=np.zeros_like(share), where=share > 0)  # a 0 may be stored
+    nats = np.bincount(_rows(memberships), -share * logs, minlength=memberships.shape[0])
     return frozen(np.maximum(nats, 0.0))
 
 

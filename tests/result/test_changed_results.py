@@ -101,6 +101,34 @@ def test_memberships_that_are_none_are_refused(found, value):
     refused_by(h, "points", questions(h, "points"))
 
 
+def test_memberships_with_a_cluster_twice_are_refused(found):
+    h = copy.deepcopy(found["points"])
+    shares = h[0].memberships
+    row = int(np.argmax(np.diff(shares.indptr) > 1))
+    write(shares.indices, shares.indptr[row] + 1, shares.indices[shares.indptr[row]])
+    refused_by(h, "points", questions(h, "points"))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_memberships_of_other_floats_are_refused(found, dtype):
+    if np.dtype(dtype) == np.float64:
+        pytest.skip("longdouble is float64 by another name")
+    h = copy.deepcopy(found["points"])
+    h[0].memberships.data = h[0].memberships.data.astype(dtype)
+    refused_by(h, "points", questions(h, "points"))
+
+
+def test_stored_zeros_and_unsorted_columns_change_nothing(found):
+    level = found["points"][0]
+    dense = level.memberships.toarray()[:, ::-1]
+    columns = np.tile(np.arange(dense.shape[1])[::-1], len(dense))
+    full = sp.csr_array((dense.ravel(), columns, np.arange(0, dense.size + 1, dense.shape[1])))
+    other = replace(level, memberships=full)
+    assert (other.labels == level.labels).all()
+    np.testing.assert_allclose(other.entropy, level.entropy, atol=1e-15)
+    np.testing.assert_allclose(other.margin, level.margin, atol=1e-15)
+
+
 def test_changed_parents_are_refused(found):
     h = copy.deepcopy(found["points"])
     write(h[0].parents.indices, 1, FAR)
