@@ -32,6 +32,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, integer, number
 from graphsoft.input.constraints import LABELS, labeled
+from graphsoft.input.labels import label_array
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
 from graphsoft.result.hierarchy import Hierarchy
@@ -309,7 +310,7 @@ def read_labels(y_partial: Any, nodes: Sequence[Any]) -> tuple[Array, Array, Arr
     if len({isinstance(label, str) for label in known}) > 1:  # NumPy would turn the numbers into strings
         raise InputError("y_partial", f"holds {shown(known)}", remedy)
     try:
-        classes, numbered = np.unique(np.asarray(known), return_inverse=True)
+        classes, numbered = np.unique(label_array(known), return_inverse=True)
     except (ArithmeticError, TypeError, ValueError):
         raise InputError("y_partial", f"holds {shown(known)}", remedy) from None
     if numbered.shape != rows.shape:

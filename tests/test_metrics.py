@@ -287,6 +287,8 @@ def test_wrong_runs_are_refused(first, second, message):
         ([[[0, 1]]], [0, 1], "truth: got shape"),
         ([0, 1], [0, 1, 1], "labels: got 3 for 2"),
         (np.array(["a", 1], dtype=object), [0, 1], "truth: cannot be sorted"),
+        ([1, "1"], [0, 1], "truth: holds \\[1, '1'\\]"),  # of which NumPy makes the same text
+        ([0, 1], np.ma.array([0, 1], mask=[True, False]), "labels: has masked entries"),
         ([[0], [3]], [0, 1], "truth: has row 0, which sums to 0"),
         ([0, 1], [[0.5, 0.4], [1, 0]], "labels: has row 0, which sums to 0.9"),
         ([0, 1], [[1.5, -0.5], [1, 0]], "labels: holds -0.5"),
@@ -298,6 +300,13 @@ def test_wrong_runs_are_refused(first, second, message):
 def test_wrong_labels_are_refused(truth, labels, message):
     with pytest.raises(InputError, match=f"(?i)^{message}"):
         metrics.accuracy(truth, labels)
+
+
+def test_large_labels_stay_different():
+    large = [2**63, 2**63 + 1, -1, -1]
+    assert metrics.adjusted_rand([0, 1, 2, 2], large) == 1.0
+    assert metrics.adjusted_rand([0, 0, 1, 1], large) < 1.0
+    assert metrics.purity([0.5, 2**60 + 1, 2**60], [0, 1, 2]) == 1.0
 
 
 def test_unknown_normalizer():

@@ -315,3 +315,8 @@ def test_invalid_arguments_are_refused():
             graphsoft.propagate(graph, {0: 1}, stop=wrong)
     with pytest.raises(InputError, match="progress"):
         graphsoft.propagate(graph, {0: 1}, progress=3)
+
+
+def test_large_labels_stay_different():
+    labels = {0: 2**63, 1: 2**63 + 1, 5: -3}
+    assert graphsoft.propagate(nx.path_graph(6), labels).classes.tolist() == [-3, 2**63, 2**63 + 1]

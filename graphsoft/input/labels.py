@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.large_numbers import EXACT
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 
@@ -19,6 +20,7 @@ __all__ = [
     "both_shares",
     "confusion",
     "is_hard",
+    "label_array",
     "matched",
     "shares_of",
 ]
@@ -126,8 +128,10 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
     values = getattr(values, "memberships", values)
     if sp.issparse(values):
         return _checked(sparse_matrix(values, argument), argument)
+    if np.ma.is_masked(values):  # np.asarray would show what is behind the mask
+        raise InputError(argument, "has masked entries", "leave such points out")
     try:
-        array = np.asarray(values)
+        array = label_array(values)
     except ValueError:  # rows of different lengths
         raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
     if array.ndim == 2:
@@ -136,6 +140,8 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
         raise InputError(argument, f"got {shown(values)}", "give labels, or memberships, of all points")
     if array.ndim != 1 or not len(array):
         raise InputError(argument, f"got shape {array.shape}", "give one entry for each point, at least one")
+    if array.dtype.kind == "U" and not all(isinstance(label, str) for label in values):
+        raise InputError(argument, f"holds {shown(values)}", "use only numbers or only strings")
     try:
         distinct, numbers = np.unique(array, return_inverse=True)
     except TypeError as error:
@@ -143,6 +149,22 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
             argument, f"cannot be sorted ({error})", "use only numbers or only strings"
         ) from None
     return one_cluster_each(numbers, len(distinct))
+
+
+def label_array(values: Any) -> Array:
+    """Make an array of labels, in which whole numbers that differ stay different.
+
+    Of a list of numbers below 0 and beyond 2**63, or of whole numbers and fractions, NumPy makes floats.
+
+    Examples
+    --------
+    >>> label_array([2**63, 2**63 + 1, -1]).tolist(), label_array([1, 0.5]).tolist()
+    ([9223372036854775808, 9223372036854775809, -1], [1.0, 0.5])
+    """
+    array = np.asarray(values)
+    if array.dtype != np.float64 or array.ndim != 1 or hasattr(values, "dtype"):
+        return array
+    return np.asarray(values, dtype=object) if (np.abs(array) >= EXACT).any() else array
 
 
 def is_hard(shares: sp.csr_array) -> bool:

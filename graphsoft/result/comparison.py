@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.constraints import by_name
-from graphsoft.input.labels import shares_of
+from graphsoft.input.labels import label_array, shares_of
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
@@ -224,7 +224,7 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
     if np.ndim(other) != 1:  # memberships, or an object that has them
         ids = tuple(map(str, range(shares.shape[1])))
     else:
-        ids = tuple(map(str, np.unique(np.asarray(other)).tolist()))
+        ids = tuple(map(str, np.unique(label_array(other)).tolist()))
         if {"-1", "-1.0"} & set(ids) and len(ids) > 1:
             warn("other: -1, the label of noise in HDBSCAN and others, is compared as a cluster")
     if shares.shape[0] != len(nodes):

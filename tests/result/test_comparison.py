@@ -222,3 +222,10 @@ def test_a_series_is_matched_by_names_and_keeps_its_noise():
         expected = h.compare(labels)
     with pytest.warns(GraphsoftWarning, match="other: -1"):
         assert str(h.compare(pd.Series(labels))) == str(expected)
+
+
+def test_large_labels_stay_different():
+    one, other = 2**63, 2**63 + 1  # beside a negative number NumPy makes floats of them
+    found = graphsoft.hierarchy(nx.path_graph(6), [3]).compare([one, one, other, other, -3, -3])
+    assert "3 clusters" in str(found).partition("\n")[0]
+    assert {name for match in found.matches[0] for name, _ in match.split} <= {str(one), str(other), "-3"}
