@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,21 +87,35 @@ class Tree:
     nodes: tuple[Node, ...]
     level_sizes: tuple[int, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle the fields only: the copy is checked again."""
+        return {"nodes": self.nodes, "level_sizes": self.level_sizes}
+
     def __len__(self) -> int:
         return len(self.nodes)
 
     def __repr__(self) -> str:
-        return f"Tree({_arrows(self.level_sizes)} clusters, root {self.root.id!r})"
+        try:
+            return f"Tree({_arrows(self.level_sizes)} clusters, root {self.root.id!r})"
+        except InputError:
+            return "Tree(damaged)"
 
     @cached_property
     def _offsets(self) -> tuple[int, ...]:
-        """The place in `nodes` at which each level begins."""
+        """The place in `nodes` at which each level begins. The first use checks the tree."""
+        try:
+            sound = _is_sound(self.nodes, self.level_sizes)
+        except (AttributeError, IndexError, KeyError, TypeError):  # something else than nodes and ids
+            sound = False
+        if not sound:
+            problem = "has nodes that do not hang together, or are not in order"
+            raise InputError("tree", problem, "leave trees as they were, or take h.tree")
         return (0, *accumulate(self.level_sizes))
 
     @property
     def root(self) -> Node:
         """The node above all others: the only cluster of the top level, or a node added above several."""
-        return self.nodes[-1]
+        return self.nodes[self._offsets[-1] - (self.level_sizes[-1] == 1)]
 
     @cached_property
     def leaves(self) -> tuple[Node, ...]:
@@ -122,13 +136,13 @@ class Tree:
         return self.nodes[position]
 
     def _position(self, id: str) -> int | None:
-        match = _ID.fullmatch(id) if isinstance(id, str) else None
+        match, offsets = _ID.fullmatch(id) if isinstance(id, str) else None, self._offsets
         if match is None:
             return len(self.nodes) - 1 if isinstance(id, str) and id == self.root.id else None
         level, index = int(match[1]), int(match[2])
         if level >= len(self.level_sizes) or index >= self.level_sizes[level]:
             return None
-        position = self._offsets[level] + index
+        position = offsets[level] + index
         return position if self.nodes[position].id == id else None  # "00-1" is not "0-1"
 
     def _nearest(self, id: object) -> str:
@@ -200,7 +214,7 @@ class Tree:
         return [node.id for node in self._depth_first() if node.id in chosen]
 
     def _cut_level(self, level: int) -> list[str]:
-        levels = len(self.level_sizes)
+        levels = len(self._offsets) - 1
         if (
             not isinstance(level, int | np.integer)
             or isinstance(level, bool)
@@ -239,6 +253,19 @@ class Tree:
             if node.id in reached and node.parent is not None:
                 reached.add(node.parent)
         return frozenset(reached)
+
+
+def _is_sound(nodes: Sequence[Node], level_sizes: Sequence[int]) -> bool:
+    """Tell whether each node is at its place, and a child of the one that it names as its parent."""
+    ids = [f"{level}-{index}" for level, size in enumerate(level_sizes) for index in range(size)]
+    ids += [ROOT] * (level_sizes[-1] > 1)
+    if [node.id for node in nodes] != ids:
+        return False
+    places = {id: place for place, id in enumerate(ids)}
+    up = [(child, node.id) for node in nodes for child in node.children]
+    if sorted(up) != sorted((node.id, node.parent) for node in nodes[:-1]) or nodes[-1].parent is not None:
+        return False
+    return all(places[child] < places[parent] for child, parent in up)
 
 
 def _heaviest_first(node: Node) -> tuple[float, int, int, str]:

@@ -1,7 +1,10 @@
 """The cluster tree: parents, walks, cuts, and what is refused."""
 
+import copy
 import dataclasses
 import itertools
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError
+from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.tree import Tree, build_tree
 from naive import tree as naive
 
@@ -233,3 +237,38 @@ def test_a_hundred_thousand_nodes():
     )
     assert sum(1 for _ in tree.walk()) == len(tree) == sum(sizes) + 1
     assert 900 < len(tree.cut(count=1_000)) <= 1_000
+
+
+def test_trees_made_by_hand_are_checked():
+    up = csr_array([[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]])
+    tree = build_tree([up], [[2.0, 3.0, 5.0], [4.2, 5.8]], [[2, 3, 5], [5, 5]])
+    nodes = tree.nodes
+    circle = replace(nodes[-1], children=("1-0", "root"))
+    own_parent = tuple(replace(node, parent=node.id, children=(node.id,)) for node in nodes)
+    twice = replace(nodes[3], children=("0-0", "0-1", "0-0"))
+    for odd in (
+        replace(tree, nodes=own_parent),
+        replace(tree, nodes=(*nodes[:-1], circle)),
+        replace(tree, nodes=(*nodes[:3], twice, *nodes[4:])),
+        replace(tree, nodes=nodes[::-1]),
+        replace(tree, nodes=nodes[:-1]),
+        replace(tree, nodes=(*nodes[:-1], None)),
+        replace(tree, level_sizes=(9, 2)),
+        replace(tree, level_sizes=()),
+        Tree((), ()),
+        pickle.loads(pickle.dumps(replace(tree, nodes=own_parent))),  # noqa: S301
+    ):
+        for action in (
+            lambda odd: odd.root,
+            lambda odd: odd.find("0-0"),
+            lambda odd: odd.path("0-0"),
+            lambda odd: list(odd.walk()),
+            lambda odd: odd.cut(count=2),
+            lambda odd: odd.cut(level=0),
+            tree_to_json,
+        ):
+            assert repr(odd) == "Tree(damaged)"
+            with pytest.raises(InputError, match=r"^tree: has nodes that do not hang together"):
+                action(odd)
+    tree.cut(count=2)
+    assert set(vars(copy.copy(tree))) == {"nodes", "level_sizes"}
