@@ -58,7 +58,7 @@ def matrix_of_pairs(
     >>> matrix_of_pairs(range(3), known=[4, -1, 5]).toarray()[0].tolist()
     [0.0, 0.0, -1.0]
     """
-    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    number = _row_numbers(nodes)
     together = _pairs("must_link", must_link, number, len(nodes))
     apart = _pairs("cannot_link", cannot_link, number, len(nodes))
     points, labels = _numbered(known, nodes)
@@ -203,9 +203,17 @@ def row_of(argument: str, name: Any, number: Mapping[Any, int] | None, count: in
     raise InputError(argument, f"names no point: {shown(name)}", f"use {names}")
 
 
+def _row_numbers(nodes: Sequence[Any]) -> dict[Any, int] | None:
+    """Look up the row of each name; None if row numbers are the names."""
+    try:
+        return None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    except TypeError as error:  # in a graph made by hand
+        raise InputError("X", f"has a name that cannot be hashed ({error})", "use other names") from error
+
+
 def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Read labels of named points."""
-    number = None if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
+    number = _row_numbers(nodes)
     rows = np.array([row_of(argument, name, number, len(nodes)) for name in labels], dtype=np.int64)
     missing = [name for name, label in labels.items() if _is_missing(label)]
     if missing:

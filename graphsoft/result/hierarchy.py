@@ -122,7 +122,8 @@ class Hierarchy(Sequence[Level]):
         if level != above:
             raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
         points, shares = torn_between(self._memberships(level), one, other, count)
-        return TornPoints((a, b), points, tuple(self.nodes[point] for point in points), shares)
+        nodes = intact_graph(self).nodes
+        return TornPoints((a, b), points, tuple(nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, certainty, neighbors, exemplars, what sets them apart.

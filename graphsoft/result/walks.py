@@ -24,6 +24,7 @@ from scipy.sparse.linalg import LinearOperator
 from graphsoft.aliases import Array
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError, shown
+from graphsoft.graph.adjacency import is_clean
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
@@ -247,8 +248,8 @@ class MultistepAdjacency(WalkAdjacency):
             raise InputError("sparse_rows", problem, f"take at most {MAX_PRUNED_STEPS} steps, or row(node)")
         rows = np.array([self._number("nodes", node) for node in nodes], dtype=np.int64)
         min_share = number("min_share", min_share, minimum=0, below=1)
+        self._refuse_changed()
         floor = min_share * self.degrees[rows]
-        check_rows(self.adjacency, "adjacency")
         walks = _without_small(self.adjacency[rows].tocsr(), floor)
         inverse = sp.diags_array(self._inverse)
         for _ in range(self.steps - 1):
@@ -257,14 +258,24 @@ class MultistepAdjacency(WalkAdjacency):
         return walks
 
     def product(self, x: Array) -> Array:
-        """Multiply without checking again that `adjacency` is intact, as ``@`` does."""
+        """Multiply without checking again that `adjacency` is as it was, as ``@`` does."""
         if self.steps <= len(self._weights):
             return self._by_steps(x)
         return self._by_series(x)
 
     def _matmat(self, x: Array) -> Array:
-        check_rows(self.adjacency, "adjacency")
+        self._refuse_changed()
         return self.product(_as_numbers(x))
+
+    def _refuse_changed(self) -> None:
+        """Refuse weights that have changed since the degrees were computed: walks would be no walks."""
+        check_rows(self.adjacency, "adjacency")
+        count, degrees = self.adjacency.shape[0], self.degrees
+        if is_clean(self.adjacency) and np.shape(degrees) == (count,):
+            sums = Graph(self.adjacency, range(count)).degrees
+            if np.allclose(sums, degrees, rtol=1e-9, atol=0.0):
+                return
+        raise InputError("adjacency", "has changed since the walk was made", "make the walk again")
 
     def _by_steps(self, x: Array) -> Array:
         walked = times(self.adjacency, x)

@@ -284,6 +284,37 @@ def test_operators_of_walks():
         level_walk @ np.ones(5)
 
 
+@pytest.mark.parametrize("steps", [3, 3000])
+def test_walks_on_a_graph_that_changed_are_refused(steps):
+    for change in (1.5, -1.0, np.nan):
+        matrix = A.copy()
+        walk = graphsoft.multistep(matrix, steps)
+        matrix.data *= change
+        asymmetric = A.copy()
+        other = graphsoft.multistep(asymmetric, steps)
+        asymmetric.indices[0] = asymmetric.indices[1]
+        for changed in (walk, other):
+            for action in (
+                lambda walk: walk @ np.ones(60),
+                lambda walk: walk.row(0),
+                lambda walk: walk.sparse_rows([0]),
+            ):
+                with pytest.raises(InputError, match=r"^adjacency: has changed .* make the walk again"):
+                    action(changed)
+    walk.adjacency = A[:10][:, :10].tocsr()
+    with pytest.raises(InputError, match=r"^adjacency: has changed"):
+        walk.row(0)
+
+
+def test_names_that_do_not_fit_are_refused(found):
+    h = copy.deepcopy(found["graph"])
+    object.__setattr__(h.graph, "nodes", ["a", "b"])
+    refused_by(h, "graph", ["between", "describe", "partial_update", "stability"])
+    odd = graphsoft.Graph(A, [[row] for row in range(60)])
+    with pytest.raises(InputError, match=r"^X: has a name that cannot be hashed"):
+        graphsoft.hierarchy(odd, LEVELS)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_pickles_with_a_flipped_bit(found, seed):
     rng = np.random.default_rng(seed)
