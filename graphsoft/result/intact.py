@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
@@ -19,6 +20,7 @@ from graphsoft.input.memberships import REMEDY, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import WEIGHTS
+from graphsoft.parallel import row_blocks
 
 __all__ = ["check_features", "check_level", "check_levels", "intact_graph"]
 
@@ -81,6 +83,9 @@ def check_features(features: Any, settings: Any, points: int) -> None:
             raise InputError("h", f"has features of dtype {values.dtype}, shape {values.shape}", REMEDY)
     else:
         check_rows(values, "h")
+    numbers = [values.data] if sp.issparse(values) else (values[a:b] for a, b in row_blocks(values))
+    if not all(np.isfinite(part).all() for part in numbers):
+        raise InputError("h", "has features that are NaN or infinite", REMEDY)
     if len(features) != points:
         raise InputError("h", f"has features of {len(features)} points for {points} nodes", REMEDY)
     if features.fitted is not None:

@@ -158,6 +158,20 @@ def test_changed_sparse_features_are_refused(found, asked_before):
         refused_by(h, "texts", ["predict_proba", "transform"])
 
 
+@pytest.mark.parametrize("asked_before", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", ["points", "texts"])
+def test_features_that_are_no_longer_finite_are_refused(found, kind, value, asked_before):
+    h = copy.deepcopy(found[kind])
+    if asked_before:
+        h.predict_proba(NEW[kind], 0)
+    values = h.features.values
+    write(values if kind == "points" else values.data, 5, value)
+    refused_by(h, kind, ["distinctive", "describe", "partial_update"])
+    if not asked_before:
+        refused_by(h, kind, ["predict_proba", "transform"])
+
+
 def test_the_callers_own_table_can_change():
     table, points = TABLE.copy(), X.copy()
     for given_table in (table, points):
