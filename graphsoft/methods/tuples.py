@@ -21,6 +21,9 @@ from graphsoft.methods.parts.shares import STARTS, start_shares
 
 __all__ = ["cluster_tuples"]
 
+# Numbers may leave out so many points for each that they name: one odd number would fill the memory.
+MAX_GAPS = 10**5
+
 
 def cluster_tuples(
     tuples: Any,
@@ -81,6 +84,9 @@ def cluster_tuples(
     if count > np.iinfo(np.int32).max:
         argument = "tuples" if points is None else "points"
         raise InputError(argument, f"asks for {shown(count)} points", "number them from 0, without gaps")
+    if points is None and named > MAX_GAPS * rows.size:
+        problem = f"name point {named - 1}, but only {rows.size} points in all"
+        raise InputError("tuples", problem, f"number them from 0, without gaps, or say points={named}")
     if k > count:
         raise InputError("k", f"got {k} clusters for {count} points", f"use at most {count}")
     weights = _weights(affinity, len(rows))

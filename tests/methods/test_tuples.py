@@ -144,6 +144,7 @@ def test_extreme_affinities_of_tuples():
         ([(0, 1)], {"affinity": [10**400]}, "affinity: got"),
         ([(0, 1)], {"points": 10**400}, "points: asks for"),
         ([(0, 2**40)], {}, "tuples: asks for 1099511627777 points"),
+        ([(0, 1, 10**9)], {}, "tuples: name point 1000000000, but only 3 points in all.*points=1000000001"),
         ([(0, 1)], {"unstored": "maybe"}, "unstored: got 'maybe'"),
         ([(0, 1)], {"start": "none"}, "start: got 'none'"),
         ([(0, 1)], {"tolerance": 0}, "tolerance: got 0"),
