@@ -274,7 +274,8 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        return self._memberships_of_new(self._reference.step(self._reference.rows(X), progress), level)
+        step = self._reference.step(self._reference.rows(X), progress)
+        return self._memberships_of_new(step, [level])[0]
 
     def predict(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
@@ -286,9 +287,7 @@ class Hierarchy(Sequence[Level]):
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
         step = self._reference.step(self._reference.rows(X), progress)
-        return frozen_rows(
-            sp.hstack([self._memberships_of_new(step, at) for at in range(len(self))], format="csr")
-        )
+        return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
 
     def partial_update(
         self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
@@ -332,7 +331,7 @@ class Hierarchy(Sequence[Level]):
             return self
         growth = grown(graph, self.features, reference, values, nodes, progress)
         ready = time.perf_counter()
-        guesses = [self._memberships_of_new(growth.step, at) for at in range(len(self))]
+        guesses = self._memberships_of_new(growth.step, range(len(self)))
         refined = refined_levels(growth, self.levels, guesses, self.settings, progress)
         seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
         reports = [level.report.after(fit) for level, fit in zip(self, refined.fits, strict=True)]
@@ -345,15 +344,14 @@ class Hierarchy(Sequence[Level]):
         )
         return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
-    def _memberships_of_new(self, step: sp.csr_array, level: int) -> sp.csr_array:
-        """Compute the memberships of new points on a level, from their step to old points."""
-        memberships, fallback = self._memberships(level), None
+    def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
+        """Compute the memberships of new points on these levels, from their step to old points."""
+        fallbacks: Sequence[sp.csr_array | None] = [None] * len(self)
         if (np.diff(step.indptr) == 0).any():
             check_levels(self.levels, len(self.graph))
-            levels = [each.memberships for each in self]
             parents = [each.parents for each in self if each.parents is not None]
-            fallback = fallback_memberships(intact_graph(self), levels, parents)[level]
-        return new_memberships(step, memberships, fallback)
+            fallbacks = fallback_memberships(intact_graph(self), [each.memberships for each in self], parents)
+        return [new_memberships(step, self._memberships(at), fallbacks[at]) for at in levels]
 
     def _memberships(self, level: int) -> sp.csr_array:
         """Return the memberships of a level, after a check: they may have been changed by hand."""
