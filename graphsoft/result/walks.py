@@ -272,7 +272,7 @@ class MultistepAdjacency(WalkAdjacency):
         check_rows(self.adjacency, "adjacency")
         count, degrees = self.adjacency.shape[0], self.degrees
         if is_clean(self.adjacency) and np.shape(degrees) == (count,):
-            sums = Graph(self.adjacency, range(count)).degrees
+            sums = self.adjacency.sum(axis=1, dtype=np.float64)
             if np.allclose(sums, degrees, rtol=1e-9, atol=0.0):
                 return
         raise InputError("adjacency", "has changed since the walk was made", "make the walk again")
