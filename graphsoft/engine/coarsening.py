@@ -33,7 +33,6 @@ __all__ = [
     "merge_round",
     "numbered",
     "strays",
-    "tree_order",
     "without_copies",
 ]
 
@@ -45,8 +44,9 @@ SHRINK_FACTOR = 4
 # A contraction is cut into at most about this many pieces. Pieces that are being worked on need memory in
 # addition to the result, so they must be small.
 MAX_PIECES = 512
-# A component lighter than this part of an average cluster gets no cluster of its own.
-STRAY_MASS = 0.1
+# A component lighter than this part of an average cluster gets no cluster of its own, unless the graph has
+# just as many components of at least the second part as there are to be clusters.
+STRAY_MASS, COUNTED_MASS = 0.1, 0.001
 
 
 @dataclass(frozen=True)
@@ -116,27 +116,6 @@ def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) ->
             if progress is not None:
                 progress("coarsening", whole - groups, whole - count)
         yield Scale(current, group)
-
-
-def tree_order(graph: Graph) -> Array:
-    """Find for every node its place in an order in which nodes that merge early are together.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph.reading import as_graph
-    >>> pairs = nx.Graph()
-    >>> pairs.add_weighted_edges_from([(0, 3, 9), (0, 1, 1), (1, 2, 9)])
-    >>> dict(zip(pairs, tree_order(as_graph(pairs)).tolist()))
-    {0: 0, 3: 1, 1: 2, 2: 3}
-    """
-    groups = [scale.group for scale in _scales(graph, 1, None, np.float32)]
-    places = np.zeros(1, dtype=np.int32)
-    for group in reversed(groups):
-        order = np.argsort(places[group], kind="stable")
-        places = np.empty(len(group), dtype=np.int32)
-        places[order] = np.arange(len(group), dtype=np.int32)
-    return places
 
 
 def _with_weights(graph: Graph, dtype: type) -> Graph:
@@ -285,8 +264,18 @@ def without_copies(graph: Graph) -> tuple[Graph, Array]:
     return contracted(graph, graph.duplicates, int(graph.duplicates.max()) + 1), graph.duplicates
 
 
-def strays(graph: Graph, count: int) -> Array:
+def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
     """Find the nodes in components too light for a cluster of their own, if `count` clusters are wanted.
+
+    A component lighter than a tenth of an average cluster gets none, unless the graph has exactly `count`
+    components of at least a thousandth of one.
+
+    Parameters
+    ----------
+    graph : Graph
+    count : int
+    homes : ndarray of shape (n,), optional
+        Groups of the nodes, each of which must keep one that is no stray.
 
     Returns
     -------
@@ -302,7 +291,12 @@ def strays(graph: Graph, count: int) -> Array:
     [20, 21]
     """
     mass = np.bincount(graph.components, graph.degrees)
-    light = mass < STRAY_MASS * mass.sum() / count
+    average = mass.sum() / count
+    counted = mass >= COUNTED_MASS * average
+    light = ~counted if np.count_nonzero(counted) == count else mass < STRAY_MASS * average
     if mass.sum() == 0 or np.count_nonzero(~light[graph.components]) < count:
         light[:] = False
-    return np.asarray(light[graph.components])
+    found = np.asarray(light[graph.components])
+    if homes is not None and found.any():
+        found &= np.isin(homes, homes[~found])
+    return found

@@ -9,6 +9,7 @@ nothing else is left to merge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,9 +20,9 @@ from graphsoft.engine.coarsening import contracted, merge_round, numbered, stray
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import inverse_or_zero, submatrix, without_diagonal
-from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
-__all__ = ["Limits", "grouped_within", "keeps_to", "pairs_between_groups"]
+__all__ = ["Limits", "grouped_levels", "grouped_within", "keeps_to", "pairs_between_groups"]
 
 NO_GROUP = -1
 
@@ -74,6 +75,47 @@ def keeps_to(groups: sp.csr_array, limits: Limits) -> bool:
         return True
     known = limits.pairs.tocoo()
     return not (groups.indices[known.row] == groups.indices[known.col])[known.data < 0].any()
+
+
+def grouped_levels(
+    graph: Graph,
+    labels: Sequence[Array],
+    sizes: Sequence[int],
+    limits: Limits,
+    progress: Progress | None = None,
+) -> list[sp.csr_array]:
+    """Find for every level but the top the group of each cluster, within limits.
+
+    The clusters of a level lie within those of the next one. Where these are not within the limits, the
+    clusters are grouped anew, and the levels above follow them as far as their limits allow.
+
+    Parameters
+    ----------
+    graph : Graph
+    labels : sequence of ndarray of shape (n,)
+        The cluster of every node on each level, finest first.
+    sizes : sequence of int
+        Clusters of each level.
+    limits : Limits
+        `pairs` are known pairs of the graph's nodes.
+    progress : callable, optional
+
+    Returns
+    -------
+    list of csr_array of shape (m, m_above)
+        Memberships with one entry a row.
+    """
+    found, own = [], labels[0]
+    for above, size, count in zip(labels[1:], sizes, sizes[1:], strict=False):
+        shared = one_cluster_each(own, size).T @ one_cluster_each(above, count)
+        groups = one_cluster_each(likeliest(shared.tocsr()), count)
+        pairs = limits.pairs if limits.pairs is None else pairs_between_groups(limits.pairs, own, size)
+        now = replace(limits, pairs=pairs)
+        if len(np.unique(groups.indices)) < count or not keeps_to(groups, now):
+            groups = grouped_within(contracted(graph, own, size), count, now, progress)
+        found.append(groups)
+        own = groups.indices[own]
+    return found
 
 
 def grouped_within(

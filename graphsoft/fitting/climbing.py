@@ -5,24 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import matmul
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
-from graphsoft.engine.coarsening import grouped
-from graphsoft.engine.grouping import Limits, grouped_within, keeps_to, pairs_between_groups
+from graphsoft.engine.dividing import Division
+from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.polishing import polish_level, refine_in_groups
-from graphsoft.engine.sweeps import Fit, assess, merged_clusters
+from graphsoft.engine.polishing import Log, polish_level, refine_in_groups
+from graphsoft.engine.sweeps import Fit, assess, groups_restored
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
-from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
+from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 
@@ -79,7 +81,7 @@ def fit(
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        levels = _climb_polished(work, methods, settings, random, progress)
+        levels = _descend(work, methods, settings, progress)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress)
@@ -115,89 +117,65 @@ def _climb_published(
     return levels
 
 
-def _climb_polished(
-    work: Work,
-    methods: Sequence[Relation],
-    settings: Settings,
-    random: np.random.Generator,
-    progress: Progress | None,
+def _descend(
+    work: Work, methods: Sequence[Relation], settings: Settings, progress: Progress | None
 ) -> list[FittedLevel]:
-    """Group the clusters of each level, and refine on the points' graph before climbing further.
+    """Divide the graph of the points from the top level down, and make all levels soft on it.
 
-    Known pairs are in the weights already, and decide here which clusters are not to be grouped.
+    Every level is divided within the one above, so the top level does not depend on those below. Known pairs
+    are in the weights already, and decide here which clusters are not to be grouped.
     """
     graph, sizes = work.sample.graph, settings.levels
-    finest = _finest(graph, sizes, methods[0], random, progress)
-    memberships, groups, levels = finest.memberships, [], [finest]
-    upper: sp.csr_array | None = None
-    for size, method in zip(sizes[1:], methods[1:], strict=True):
+    division, labels, seconds = Division(graph, progress), [], []
+    for size in reversed(sizes):
         began = time.perf_counter()
-        at = memberships if upper is None else merged_clusters(memberships, upper)
-        clusters = cluster_graph(at, work.degrees)
-        limits = _limits(settings, work.pairs, at)
-        groups.append(_group(clusters, size, limits, progress))
-        upper = groups[-1] if upper is None else upper @ groups[-1]
-        rounds = method.rounds if size == sizes[-1] else min(method.rounds, 1)
-        memberships, trace = polish_level(graph, memberships, upper, rounds, method.sweeps, progress)
-        done = rounds * (method.sweeps + 1)
-        status = f"grouped and polished by {done} sweeps"
-        seconds = time.perf_counter() - began
-        levels.append(FittedLevel(memberships, clusters, None, status, done, trace, seconds))
-    if groups and methods[0].rounds > 1:
-        levels[0] = _refined(finest, graph, memberships, groups[0], methods[0].sweeps, progress)
-        memberships = levels[0].memberships
+        labels.insert(0, division.into(size))
+        seconds.insert(0, time.perf_counter() - began)
+    groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
+    memberships, levels = one_cluster_each(labels[0], sizes[0]), []
+    above: sp.csr_array | None = None
+    for level in reversed(range(len(sizes))):
+        began = time.perf_counter()
+        if level:
+            upper = reduce(matmul, groups[:level])
+            polished, trace = polish_level(graph, memberships, upper, 1, methods[level].sweeps, progress)
+            sweeps = methods[level].sweeps + 1
+            memberships = polished if above is None else groups_restored(polished, memberships, above)
+            above = upper
+        else:
+            memberships, trace, sweeps = _finest(graph, memberships, above, methods[0], progress)
+        spent = seconds[level] + time.perf_counter() - began
+        status = f"divided, and polished by {sweeps} sweeps"
+        levels.insert(0, FittedLevel(memberships, graph, None, status, sweeps, trace, spent))
     return _with_parents(levels, memberships, groups, work.degrees)
 
 
 def _finest(
     graph: Graph,
-    sizes: Sequence[int],
+    memberships: sp.csr_array,
+    groups: sp.csr_array | None,
     method: Relation,
-    random: np.random.Generator,
     progress: Progress | None,
-) -> FittedLevel:
-    """Factorize the points' graph. If other levels follow, one round is left for when they are found."""
-    began = time.perf_counter()
-    if sizes[1:] and method.rounds > 1:
-        method = replace(method, rounds=method.rounds - 1)
-    inside = Work(Sample(graph, ordered=True)).without_strays(sizes[0])
-    found = method.cluster(inside.sample, sizes[0], random, progress)
-    memberships, trace = inside.restore(found.memberships), tuple(-value for value in found.trace)
-    seconds = time.perf_counter() - began
-    return FittedLevel(memberships, graph, None, found.status, found.sweeps, trace, seconds)
+) -> tuple[sp.csr_array, tuple[float, ...], int]:
+    """Make the finest level soft: memberships, log-likelihoods, and how many sweeps it took.
+
+    Every node keeps its shares of the groups, which are the clusters of the level above.
+    """
+    log = Log("polishing", 0, progress)
+    if groups is None or method.support == "dense":
+        swept = method.swept(graph, memberships, log)
+        memberships = swept if groups is None else groups_restored(swept, memberships, groups)
+        return memberships, tuple(log.trace), log.sweeps
+    trace = []
+    for _ in range(method.rounds):
+        memberships, before = refine_in_groups(graph, memberships, groups, method.sweeps, progress)
+        trace.append(before)
+    return memberships, tuple(trace), method.rounds * (method.sweeps + 1)
 
 
-def _limits(settings: Settings, pairs: sp.csr_array | None, memberships: sp.csr_array) -> Limits:
-    """Collect the limits on groups of the clusters that have these memberships."""
-    clusters = memberships.shape[1]
-    if pairs is not None:
-        pairs = pairs_between_groups(pairs, likeliest(memberships), clusters)
-    return Limits(settings.min_children or 0, settings.max_children or clusters, pairs)
-
-
-def _group(clusters: Graph, count: int, limits: Limits, progress: Progress | None) -> sp.csr_array:
-    """Group clusters by contraction, within limits: memberships with one entry a row."""
-    work = Work(Sample(clusters)).without_strays(count)
-    free = one_cluster_each(grouped(work.sample.graph, count, progress), count)
-    groups = work.restore(free)
-    return groups if keeps_to(groups, limits) else grouped_within(clusters, count, limits, progress)
-
-
-def _refined(
-    finest: FittedLevel, graph: Graph, memberships: sp.csr_array, groups: sp.csr_array, sweeps: int,
-    progress: Progress | None,
-) -> FittedLevel:  # fmt: skip
-    """Refine the finest level within the groups of the next, once the levels above are polished."""
-    began = time.perf_counter()
-    memberships, before = refine_in_groups(graph, memberships, groups, sweeps, progress)
-    return replace(
-        finest,
-        memberships=memberships,
-        status=f"{finest.status}, and by {sweeps + 1} more within the level above",
-        sweeps=finest.sweeps + sweeps + 1,
-        trace=(*finest.trace, before),
-        seconds=finest.seconds + time.perf_counter() - began,
-    )
+def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:
+    """Collect what groups of clusters must keep to."""
+    return Limits(settings.min_children or 0, settings.max_children or settings.levels[0], pairs)
 
 
 def _with_parents(

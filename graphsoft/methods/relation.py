@@ -1,9 +1,9 @@
 """Relation factorization: ``W ~ B L^-1 B^T`` under the Kullback-Leibler divergence or another loss.
 
 At an optimum almost every node belongs to one to three clusters, so memberships are sparse rows. Their
-support adapts. A narrow sweep of expectation maximization improves the shares of the clusters that a node
-holds. A wide sweep looks at every cluster that its neighbors hold, and lets those in that would raise the
-likelihood. Rounds of one wide and a few narrow sweeps follow each other on ever finer scales of the graph.
+support adapts. The graph is first divided into groups, see `graphsoft.engine.dividing`. Then a wide sweep of
+expectation maximization looks at every cluster that a node's neighbors hold, and lets those in that would
+raise the likelihood. Narrow sweeps improve the shares of the clusters that it holds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import coarsen, tree_order
+from graphsoft.engine.dividing import Division
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import MIN_SHARE, Log
 from graphsoft.engine.sweeps import (
@@ -38,13 +38,8 @@ __all__ = [
     "by_likelihood",
 ]
 
-# On the scales, where a node can have neighbors in a hundred clusters, shares below this are dropped. Over
-# the benchmark sets a lower value brings no better clusters.
-MIN_SHARE_ON_SCALES = 1e-2
 # With dense support, shares below this are dropped at the end only.
 MIN_SHARE_DENSE = 1e-4
-# Scales with fewer nodes per cluster are skipped.
-MIN_NODES = 2
 # The beta of each named loss.
 NAMED_LOSSES = {"kullback-leibler": 1.0, "frobenius": 2.0}
 # A divergence is divided by its beta, and the quotient must fit into float64.
@@ -69,9 +64,8 @@ class Relation:
         ``adaptive`` keeps for every node only the clusters it may belong to, so that time and memory do not
         depend on the number of clusters m. ``dense`` keeps all m: the reference for small m.
     rounds : int
-        How often the support is widened on the graph itself; on coarser scales it is widened once. In a
-        polished hierarchy the finest level has its last round when all levels are found. The top level is
-        polished in as many rounds, levels in between in one.
+        How often the support is widened. In a polished hierarchy these are the rounds of the finest level; the
+        levels above have one.
     sweeps : int
         Sweeps after each widening. With dense support a round has ``2 * (sweeps + 1)`` sweeps in all.
     max_sweeps : int
@@ -107,18 +101,18 @@ class Relation:
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
-        """Factorize the graph, from the coarsest scale of a contraction to the finest.
+        """Divide the graph into groups, and make them soft.
 
-        The trace is minus the log-likelihood, each time that the support is widened on the graph itself, or
-        with dense support before each sweep. Under another loss it is this loss at the start and after each
+        The trace is minus the log-likelihood, each time that the support is widened, or with dense support
+        before each sweep. Under another loss it is this loss at the start and after each
         sweep, for weights divided by the largest; it never rises.
         """
         graph, log = sample.graph, Log("factorizing", 0, progress)
         if sample.ordered:
-            memberships = self._through_scales(graph, count, log)
+            memberships = self._divided(graph, count, log)
         else:
             moved = in_clumps(graph)
-            memberships = self._through_scales(moved.graph, count, log)[moved.places]
+            memberships = self._divided(moved.graph, count, log)[moved.places]
         if self.beta != 1 and graph.adjacency.nnz:
             found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
             return replace(found, sweeps=log.sweeps + found.sweeps)
@@ -131,7 +125,7 @@ class Relation:
         return NAMED_LOSSES[self.loss] if isinstance(self.loss, str) else float(self.loss)
 
     @property
-    def _in_a_round(self) -> int:
+    def in_a_round(self) -> int:
         """Sweeps of a round. With dense support there are twice as many, since plain steps go half as far."""
         return (self.sweeps + 1) * (2 if self.support == "dense" else 1)
 
@@ -142,30 +136,19 @@ class Relation:
         real = number and not isinstance(self.loss, bool)
         return real and MIN_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
-    def _through_scales(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
-        scales = coarsen(graph, count, log.progress, np.float32)
-        # neighboring clusters get neighboring numbers, so that what is read together lies together
-        memberships = one_cluster_each(tree_order(scales[-1].graph if scales else graph), count)
-        worked = sum(len(scale.graph) >= MIN_NODES * count for scale in scales)
-        log.planned += self._in_a_round * (worked + self.rounds)
-        while scales:
-            memberships = memberships[scales.pop().group]
-            if not scales:
-                log.trace.clear()  # the trace that is reported is that of the graph itself
-                memberships = self._fit(graph, memberships, log, self.rounds, MIN_SHARE)
-            elif len(scales[-1].graph) >= MIN_NODES * count:
-                memberships = self._fit(scales[-1].graph, memberships, log, 1, MIN_SHARE_ON_SCALES)
-        return memberships
+    def _divided(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
+        memberships = one_cluster_each(Division(graph, log.progress).into(count), count)
+        return self.swept(graph, memberships, log)
 
-    def _fit(
-        self, graph: Graph, memberships: sp.csr_array, log: Log, rounds: int, min_share: float
-    ) -> sp.csr_array:
+    def swept(self, graph: Graph, memberships: sp.csr_array, log: Log) -> sp.csr_array:
+        """Improve memberships by all rounds of sweeps."""
+        log.planned += self.rounds * self.in_a_round
         if self.support == "dense":
-            return _dense_sweeps(graph, memberships, rounds * self._in_a_round, log)
-        for _ in range(rounds):
-            memberships, log_likelihood = wide_sweep(graph, memberships, min_share)
+            return _dense_sweeps(graph, memberships, self.rounds * self.in_a_round, log)
+        for _ in range(self.rounds):
+            memberships, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
             log.count(log_likelihood)
-            memberships = narrow_sweeps(graph, memberships, self.sweeps, min_share, log.count)
+            memberships = narrow_sweeps(graph, memberships, self.sweeps, MIN_SHARE, log.count)
             memberships.eliminate_zeros()
         return memberships
 

@@ -1,0 +1,122 @@
+"""Moves of nodes between groups, from coarse scales of a graph to fine ones.
+
+A clump of nodes that lies in the wrong group cannot leave it node by node. As one node of a coarser scale it
+can. So groups are improved from the coarsest scale of a contraction to the graph itself.
+
+The nodes of a scale move in batches. All nodes of a batch choose where to go before the first of them moves,
+so batches are worked on by any number of threads with the same result. Hashes of the graph around the nodes
+decide which of them make a batch, not the order in which they were given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.engine.scales import Floor, Scales, carried
+from graphsoft.kernels import Rows, read_only, rows_of
+from graphsoft.kernels.moving import Parts, best_groups, move_nodes
+from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+
+__all__ = ["clumps_within", "moved_through", "next_merge"]
+
+# After so many rounds a scale is left.
+ROUNDS = 5
+
+
+def next_merge(floor: Floor, labels: Array, homes: Array) -> float:
+    """Find the largest ``w / (d d)`` between two groups of one home: what the next merge would be worth.
+
+    At this pull moves neither split groups nor empty them. It is 0 if no edge leads from group to group.
+
+    Parameters
+    ----------
+    floor : Floor
+    labels, homes : ndarray of shape (n,)
+        The group and the home of every node.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> floor = Floor(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64))
+    >>> round(next_merge(floor, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
+    0.111
+    """
+    groups = floor.above(labels)
+    edges, degrees = groups.graph.adjacency.tocoo(), groups.graph.degrees
+    home = carried(homes, labels)
+    between = (edges.row != edges.col) & (home[edges.row] == home[edges.col])
+    row, col = edges.row[between], edges.col[between]
+    return float((edges.data[between] / (degrees[row] * degrees[col])).max(initial=0.0))
+
+
+def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
+    """Move the nodes of all scales between groups, from the coarsest scale: the new labels of the finest.
+
+    Parameters
+    ----------
+    scales : Scales
+    labels, homes : ndarray
+        For the nodes of the coarsest scale their group, none of which gets empty; and its home, which no
+        node leaves.
+    """
+    pull, of_group = next_merge(scales.floors[-1], labels, homes), carried(homes, labels)
+    for level in reversed(range(len(scales.floors))):
+        labels = _moved(scales.floors[level], _parts_of(scales.floors[level], labels, of_group), pull, 1)
+        if level:
+            labels = labels[scales.steps[level - 1]]
+    return labels
+
+
+def clumps_within(floor: Floor, labels: Array, homes: Array, fewest: int) -> Scales:
+    """Find coarser scales inside groups: nodes move together from being alone, then these clumps, and so on.
+
+    It ends when nothing moves any more, or fewer than `fewest` clumps would be left.
+    """
+    scales, pull = Scales.of(floor), next_merge(floor, labels, homes)
+    while len(scales.floors[-1]) > fewest:
+        floor = scales.floors[-1]
+        parts = _parts_of(floor, np.arange(len(floor)), labels)
+        found, step = np.unique(_moved(floor, parts, pull, 0), return_inverse=True)
+        if len(found) == len(floor) or len(found) < fewest:
+            break
+        scales = scales.extended(step.astype(np.int32))
+        labels = carried(labels, step)
+    return scales
+
+
+def _parts_of(floor: Floor, labels: Array, homes: Array) -> Parts:
+    """Sum up groups of nodes; `homes` has a number for each group."""
+    masses = np.bincount(labels, floor.graph.degrees, minlength=len(homes))
+    sizes = np.bincount(labels, minlength=len(homes))
+    return Parts(labels.astype(np.int32), read_only(homes.astype(np.int32)), masses, sizes)
+
+
+def _moved(floor: Floor, parts: Parts, pull: float, least: int) -> Array:
+    """Move nodes to the groups that they gain most by, and leave `least` in each group; `parts` changes."""
+    rows, degrees = rows_of(floor.graph.adjacency), read_only(floor.graph.degrees)
+    restless = np.ones(len(floor), dtype=np.bool_)
+    for _ in range(ROUNDS):
+        waiting, restless, moves = restless, np.zeros(len(floor), dtype=np.bool_), 0
+        for batch in floor.batches:
+            nodes = batch[waiting[batch]]
+            best = _best_groups(rows, degrees, parts, pull, nodes)
+            moves += move_nodes(rows, degrees, parts, nodes, best, least, restless)
+        if not moves:
+            break
+    return parts.labels
+
+
+def _best_groups(rows: Rows, degrees: Array, parts: Parts, pull: float, nodes: Array) -> Array:
+    """Find for some nodes the group that each gains most by."""
+    best = np.empty(len(nodes), dtype=np.int32)
+    loads = np.zeros(len(nodes) + 1, dtype=np.int64)
+    np.cumsum((rows.ptr[1:] - rows.ptr[:-1])[nodes], out=loads[1:])
+
+    def piece(start: int, stop: int) -> None:
+        best_groups(rows, degrees, parts, pull, nodes, start, stop, best)
+
+    for _ in map_pieces(piece, pieces_by_load(loads, LOAD)):
+        pass
+    return best

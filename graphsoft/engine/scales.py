@@ -1,0 +1,205 @@
+"""A graph on several scales: each has a node for every group of nodes of the scale below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array, Progress
+from graphsoft.engine.coarsening import contracted, numbered
+from graphsoft.engine.merging import Merging
+from graphsoft.engine.ties import keys_of_groups, ranks
+from graphsoft.graph.graph import Graph, subgraph
+
+__all__ = ["Floor", "Scales", "carried", "contraction"]
+
+# A scale has this many times fewer nodes than the one below.
+SHRINK_FACTOR = 4
+# Nodes are moved in so many batches.
+BATCHES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """One scale of a graph.
+
+    Attributes
+    ----------
+    graph : Graph
+    keys : ndarray of uint64, shape (n,)
+        They decide between equal nodes, see `graphsoft.engine.ties`.
+    """
+
+    graph: Graph
+    keys: Array
+
+    def __len__(self) -> int:
+        return len(self.graph)
+
+    @cached_property
+    def order(self) -> Array:
+        """The nodes in an order that does not depend on their numbers, unless they look alike."""
+        return np.argsort(self.keys, kind="stable").astype(np.int32)
+
+    @cached_property
+    def batches(self) -> list[Array]:
+        """The nodes in batches that do not depend on their numbers; in each they rise, to be read in order."""
+        return [np.sort(some) for some in np.array_split(self.order, min(BATCHES, len(self)))]
+
+    def above(self, step: Array) -> Floor:
+        """Contract it: `step` has the node above for every node."""
+        count = int(step.max()) + 1
+        return Floor(contracted(self.graph, step, count), keys_of_groups(self.keys, step, count))
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """All scales of a graph.
+
+    Attributes
+    ----------
+    floors : tuple of Floor
+        The finest first.
+    steps : tuple of ndarray
+        For every node of a floor the node of the next one.
+    """
+
+    floors: tuple[Floor, ...]
+    steps: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, floor: Floor) -> Scales:
+        """Begin with the finest scale."""
+        return cls((floor,), ())
+
+    def extended(self, *steps: Array) -> Scales:
+        """Contract the coarsest scale, step by step."""
+        floors = list(self.floors)
+        for step in steps:
+            floors.append(floors[-1].above(step))
+        return Scales(tuple(floors), self.steps + steps)
+
+    def joined(self, above: Scales) -> Scales:
+        """Continue with scales of the coarsest one."""
+        return Scales(self.floors + above.floors[1:], self.steps + above.steps)
+
+    def cut(self, floor: int) -> tuple[Scales, Scales]:
+        """Cut at a floor, which belongs to both parts: the finer scales, the coarser ones."""
+        below = Scales(self.floors[: floor + 1], self.steps[:floor])
+        return below, Scales(self.floors[floor:], self.steps[floor:])
+
+    def only(self, nodes: Array) -> Scales:
+        """Keep only some of the finest nodes, which rise, and what they are part of."""
+        if len(nodes) == len(self.floors[0]):
+            return self
+        floors, steps = [_part_of(self.floors[0], nodes)], []
+        for floor, step in zip(self.floors[1:], self.steps, strict=True):
+            nodes, up = np.unique(step[nodes], return_inverse=True)
+            floors.append(_part_of(floor, nodes))
+            steps.append(up.astype(np.int32))
+        return Scales(tuple(floors), tuple(steps))
+
+    def within(self, labels: Array) -> Scales:
+        """Split the nodes of all scales by the groups of the finest nodes, so that each lies in one group.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from graphsoft.graph.reading import as_graph
+        >>> path = Scales.of(Floor(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64)))
+        >>> scales = path.extended(np.array([0, 0, 1, 1]), np.array([0, 0]))
+        >>> scales.within(np.array([0, 0, 0, 1])).steps
+        (array([0, 0, 1, 2], dtype=int32), array([0, 0, 1], dtype=int32))
+        """
+        if not labels.any():
+            return self
+        whole, below, count = np.arange(len(labels)), np.arange(len(labels)), len(labels)
+        groups, steps = np.int64(labels.max()) + 1, []
+        for step in self.steps:
+            whole = step[whole]
+            found, number = np.unique(whole * groups + labels, return_inverse=True)
+            up = np.empty(count, dtype=np.int32)
+            up[below] = number
+            steps.append(up)
+            below, count = number, len(found)
+        return Scales.of(self.floors[0]).extended(*steps)
+
+    def carried(self, values: Array) -> Array:
+        """Give every coarsest node the value that all its finest nodes have."""
+        for step in self.steps:
+            values = carried(values, step)
+        return values
+
+    def spread(self, values: Array) -> Array:
+        """Give every finest node the value of its coarsest node."""
+        for step in reversed(self.steps):
+            values = values[step]
+        return values
+
+
+def carried(values: Array, step: Array) -> Array:
+    """Give every node of the next scale the value that all its nodes have.
+
+    Examples
+    --------
+    >>> carried(np.array([7, 7, 8]), np.array([1, 1, 0])).tolist()
+    [8, 7]
+    """
+    above = np.empty(int(step.max()) + 1, dtype=values.dtype)
+    above[step] = values
+    return above
+
+
+def _part_of(floor: Floor, nodes: Array) -> Floor:
+    return Floor(subgraph(floor.graph, nodes), floor.keys[nodes])
+
+
+def contraction(floor: Floor, fewest: int, homes: Array, progress: Progress | None = None) -> Scales:
+    """Merge nodes within their homes until `fewest` are left; a scale has at least a quarter of the nodes below.
+
+    The pairs of largest ``w_ij / (d_i d_j)`` merge first. Where no edge is left to merge along, light nodes of
+    a home merge with each other.
+    """
+    scales, whole = Scales.of(floor), len(floor)
+    while len(floor) > fewest:
+        goal = max(fewest, len(floor) // SHRINK_FACTOR)
+        merging = Merging(_edges_within(floor.graph.adjacency, homes), floor.graph.degrees, floor.keys)
+        while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - fewest):
+            if progress is not None:
+                progress("coarsening", whole - len(merging.alive), whole - fewest)
+        step, left = merging.numbered()
+        if left == len(floor):
+            step, left = _light_pairs(floor, homes, left - fewest)
+        if left == len(floor):
+            break  # every home is one node
+        scales, homes = scales.extended(step.astype(np.int32)), carried(homes, step)
+        floor = scales.floors[-1]
+    return scales
+
+
+def _edges_within(adjacency: sp.csr_array, homes: Array) -> sp.csr_array:
+    """Leave out the edges from home to home."""
+    if not homes.any():
+        return adjacency
+    rows = np.repeat(np.arange(len(homes)), np.diff(adjacency.indptr))
+    kept = homes[rows] == homes[adjacency.indices]
+    ptr = np.zeros_like(adjacency.indptr)
+    np.cumsum(np.bincount(rows[kept], minlength=len(homes)), out=ptr[1:])
+    return sp.csr_array((adjacency.data[kept], adjacency.indices[kept], ptr), shape=adjacency.shape)
+
+
+def _light_pairs(floor: Floor, homes: Array, max_merges: int) -> tuple[Array, int]:
+    """Pair light nodes with the next lightest of their home; the lightest pairs merge."""
+    order = np.lexsort((floor.keys, ranks(floor.graph.degrees), homes))
+    begins = np.flatnonzero(np.diff(homes[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    second = np.flatnonzero(place % 2 == 1)
+    low, high = order[second - 1], order[second]
+    mass = ranks(floor.graph.degrees[low] + floor.graph.degrees[high])
+    chosen = np.lexsort((floor.keys[low] + floor.keys[high], mass))[:max_merges]
+    leaders = np.arange(len(order))
+    leaders[np.maximum(low, high)[chosen]] = np.minimum(low, high)[chosen]
+    return numbered(leaders)

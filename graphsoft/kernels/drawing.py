@@ -1,0 +1,137 @@
+"""Loops over a small dense graph: grouping by merging, and by moving single nodes.
+
+Weights are dense (m, m), symmetric; nodes merge and move only where a weight between them is above 0, or
+within one home.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.kernels import inlined, kernel
+
+__all__ = ["merge_dense", "move_dense"]
+
+
+@inlined
+def _best_of(weights: Array, masses: Array, alive: Array, i: int, best: Array, scores: Array) -> None:
+    """Find the partner of largest ``w_ij / (d_i d_j)`` for node i."""
+    chosen, score = -1, 0.0
+    for j in range(len(alive)):
+        if alive[j] and j != i:
+            value = weights[i, j] / masses[j]
+            if value > score:
+                chosen, score = j, value
+    best[i], scores[i] = chosen, score / masses[i]
+
+
+@kernel
+def merge_dense(
+    weights: Array, masses: Array, homes: Array, count: int, labels: Array
+) -> tuple[float, float]:
+    """Merge the pair of largest ``w / (d d)``, again and again, until `count` groups are left.
+
+    Where no weight is left to merge along, a light group merges with the lightest other one of its home. `weights` and `masses`
+    are changed. `labels` must be 0, 1, 2, ..., and gets the groups, numbered by their first nodes. Returns the score of the last merge,
+    and of the one that would be next; 0 where there is none.
+    """
+    nodes = len(masses)
+    alive = np.ones(nodes, dtype=np.bool_)
+    best, scores = np.full(nodes, -1, dtype=np.int64), np.zeros(nodes)
+    stale = np.ones(nodes, dtype=np.bool_)
+    last = 0.0
+    for left in range(nodes, count - 1, -1):
+        for i in range(nodes):
+            if alive[i] and stale[i]:
+                _best_of(weights, masses, alive, i, best, scores)
+                stale[i] = False
+        low, score = -1, 0.0
+        for i in range(nodes):
+            if alive[i] and scores[i] > score:
+                low, score = i, scores[i]
+        if left == count:
+            break
+        if low >= 0:
+            high, last = best[low], score
+        else:
+            low, high = _two_lightest(masses, homes, alive)
+        for j in range(nodes):
+            if alive[j] and j != low and j != high:
+                weights[low, j] += weights[high, j]
+                weights[j, low] = weights[low, j]
+        masses[low] += masses[high]
+        alive[high] = False
+        stale[low] = True
+        for j in range(nodes):
+            if labels[j] == high:
+                labels[j] = low
+            if alive[j] and j != low:
+                if best[j] == low or best[j] == high:
+                    stale[j] = True
+                elif weights[j, low] / (masses[j] * masses[low]) > scores[j]:
+                    best[j], scores[j] = low, weights[j, low] / (masses[j] * masses[low])
+    number, found = np.full(nodes, -1, dtype=labels.dtype), 0
+    for j in range(nodes):
+        if number[labels[j]] < 0:
+            number[labels[j]] = found
+            found += 1
+        labels[j] = number[labels[j]]
+    return last, score
+
+
+@inlined
+def _two_lightest(masses: Array, homes: Array, alive: Array) -> tuple[int, int]:
+    """Find the lightest group that is not alone in its home, and the lightest other one there."""
+    groups = np.zeros(homes.max() + 1, dtype=np.int64)
+    for i in range(len(alive)):
+        if alive[i]:
+            groups[homes[i]] += 1
+    low, high = -1, -1
+    for i in range(len(alive)):
+        if alive[i] and groups[homes[i]] > 1 and (low < 0 or masses[i] < masses[low]):
+            low = i
+    for i in range(len(alive)):
+        if alive[i] and i != low and homes[i] == homes[low] and (high < 0 or masses[i] < masses[high]):
+            high = i
+    return low, high
+
+
+@kernel
+def move_dense(
+    weights: Array, degrees: Array, homes: Array, pull: float, count: int, rounds: int, labels: Array
+) -> None:
+    """Move single nodes to the groups that they gain most by, in at most so many rounds; none gets empty."""
+    nodes = len(degrees)
+    masses, sizes, ties = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count)
+    of = np.zeros(count, dtype=homes.dtype)
+    for i in range(nodes):
+        masses[labels[i]] += degrees[i]
+        sizes[labels[i]] += 1
+        of[labels[i]] = homes[i]
+    for _ in range(rounds):
+        moved = False
+        for i in range(nodes):
+            own = labels[i]
+            if sizes[own] == 1:
+                continue
+            for group in range(count):
+                ties[group] = 0.0
+            for j in range(nodes):
+                if j != i:
+                    ties[labels[j]] += weights[i, j]
+            chosen = own
+            bar = ties[own] - pull * degrees[i] * (masses[own] - degrees[i]) + 1e-9 * degrees[i]
+            for group in range(count):
+                gain = ties[group] - pull * degrees[i] * masses[group]
+                if group != own and ties[group] > 0.0 and of[group] == homes[i] and gain > bar:
+                    chosen, bar = group, gain
+            if chosen != own:
+                labels[i] = chosen
+                masses[own] -= degrees[i]
+                masses[chosen] += degrees[i]
+                sizes[own] -= 1
+                sizes[chosen] += 1
+                moved = True
+        if not moved:
+            break
