@@ -95,7 +95,7 @@ def hierarchy(
     >>> h
     Hierarchy(34 points: 8 -> 2 clusters)
     >>> h[-1].labels[:8].tolist()
-    [0, 0, 0, 0, 0, 0, 0, 0]
+    [1, 1, 1, 1, 1, 1, 1, 1]
     """
     auto = isinstance(levels, str) and levels == "auto"
     # a single level stands in until the graph is there to suggest levels

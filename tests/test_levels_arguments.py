@@ -70,7 +70,7 @@ def test_bad_arguments_are_named_before_any_work(options, words):
 def test_progress_rises_to_the_end_of_every_stage(polish):
     steps = []
     graphsoft.hierarchy(cloud(), [20, 8, 3], polish=polish, progress=lambda *step: steps.append(step))
-    assert {stage for stage, *_ in steps} >= {"neighbors", "coarsening"}
+    assert {stage for stage, *_ in steps} >= {"neighbors", "dividing"}
     assert ("polishing" in {stage for stage, *_ in steps}) == polish
     assert all(0 < done <= total for _, done, total in steps)
     for (stage, done, total), (after, later, _) in pairwise([*steps, ("end", 0, 0)]):

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsoft
+from graphsoft.engine import dividing
 from graphsoft.engine import merging, sweeps, ties
 from graphsoft.engine.coarsening import coarsen
 
@@ -108,8 +109,9 @@ def test_memory_beside_a_graph(neighbor_graphs):
     finally:
         tracemalloc.stop()
     held = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
-    # 1.5 on large graphs; on one so small the arrays of a single piece of work count too
-    assert peak < 2 * held
+    # 1.5 on large graphs; on one so small the arrays of a single piece of work count too, and so do the
+    # weights of the small graph that is drawn again and again, which take as much for any graph
+    assert peak < 2 * held + 4 * 4 * dividing.MOST_NODES**2
 
 
 def edges(first, second):

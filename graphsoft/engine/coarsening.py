@@ -287,7 +287,7 @@ def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
     >>> graph = as_graph(nx.disjoint_union(nx.complete_graph(20), nx.path_graph(2)))
-    >>> strays(graph, 2).nonzero()[0].tolist()
+    >>> strays(graph, 3).nonzero()[0].tolist()
     [20, 21]
     """
     mass = np.bincount(graph.components, graph.degrees)

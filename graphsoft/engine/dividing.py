@@ -13,9 +13,9 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.drawing import median_grouping
 from graphsoft.engine.moving import clumps_within, moved_through
-from graphsoft.engine.scales import Floor, Scales, carried, contraction
-from graphsoft.engine.ties import ranks, structure_keys
-from graphsoft.graph.graph import Graph
+from graphsoft.engine.scales import Floor, Scales, carried, contraction, nested_steps
+from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
+from graphsoft.graph.graph import Graph, subgraph
 
 __all__ = ["Division"]
 
@@ -37,6 +37,8 @@ class Division:
     Parameters
     ----------
     graph : Graph
+    divisions : int
+        How often it will be divided, for what `progress` is told.
     progress : callable, optional
 
     Examples
@@ -50,11 +52,11 @@ class Division:
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
-    def __init__(self, graph: Graph, progress: Progress | None = None) -> None:
+    def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
         self._floor = Floor(graph, structure_keys(graph.adjacency))
-        self._progress = progress
+        self._progress, self._done, self._steps = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._labels = np.zeros(len(graph), dtype=np.int32)
-        self._scales: Scales | None = None  # of the whole graph, when it has been divided
+        self._way: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
 
     def into(self, count: int) -> Array:
         """Divide the graph into `count` groups within the present ones: the number of each node's group.
@@ -63,14 +65,21 @@ class Division:
         """
         graph, homes = self._floor.graph, self._labels
         stray = strays(graph, count, homes)
-        inside = np.flatnonzero(~stray)
-        labels = np.empty(len(graph), dtype=np.int32)
-        labels[inside] = _heaviest_first(self._groups(inside, count), homes[inside], graph.degrees[inside])
+        inside, labels = np.flatnonzero(~stray), np.empty(len(graph), dtype=np.int32)
+        masses, keys = graph.degrees[inside], self._floor.keys[inside]
+        labels[inside] = _heaviest_first(self._groups(inside, count), homes[inside], masses, keys)
         first = np.full(int(homes.max(initial=0)) + 1, count, dtype=np.int32)
         np.minimum.at(first, homes[inside], labels[inside])
         labels[stray] = first[homes[stray]]
         self._labels = labels
+        self._count_step(to_end_of=CYCLES + CYCLES_BY_MOVES + 1)
         return labels
+
+    def _count_step(self, to_end_of: int = 1) -> None:
+        """Tell progress of a step, or that the steps of a division are done."""
+        self._done += to_end_of - self._done % to_end_of
+        if self._progress is not None:
+            self._progress("dividing", self._done, self._steps)
 
     def _groups(self, inside: Array, count: int) -> Array:
         """Divide the graph of some nodes, none of them strays, into groups in any order."""
@@ -82,29 +91,35 @@ class Division:
         homes = self._labels[inside]
         scales = self._scales_of(inside, homes, small)
         sizes, most = [len(floor) for floor in scales.floors], max(MAX_NODES, MAX_NODES_EACH * count)
-        below, scales = scales.cut(
-            next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
-        )
+        begin = next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
+        below, scales = scales.cut(begin)
         home = below.carried(homes)
         labels = _first_groups(scales, home, count)
-        for _ in range(CYCLES):
-            cut = scales.within(labels)
-            labels = moved_through(cut, cut.carried(labels), cut.carried(home))
-        for _ in range(CYCLES_BY_MOVES):
-            clumps = clumps_within(scales.floors[0], labels, home, 2 * count)
-            labels = moved_through(clumps, clumps.carried(labels), clumps.carried(home))
+        for cycle in range(CYCLES + CYCLES_BY_MOVES):
+            self._count_step()
+            if cycle < CYCLES:
+                way = scales.within(labels)
+            else:
+                way = clumps_within(scales.floors[0], labels, home, 2 * count)
+            labels = moved_through(way, way.carried(labels), way.carried(home))
         return moved_through(below, labels, home) if below.steps else labels
 
     def _scales_of(self, inside: Array, homes: Array, small: int) -> Scales:
         """Contract the graph of some nodes within their homes, until `small` nodes are left."""
-        if self._scales is None:
-            components = self._floor.graph.components
-            fewest, whole = small + int(components.max()) + 1, np.zeros(len(components), dtype=np.int32)
-            self._scales = contraction(self._floor, fewest, whole, self._progress)
-        scales = self._scales.only(inside)
-        enough = max(at for at, floor in enumerate(scales.floors) if at == 0 or len(floor) >= small)
-        scales = scales.cut(enough)[0].within(homes)
-        return scales.joined(contraction(scales.floors[-1], small, scales.carried(homes), self._progress))
+        whole = self._floor
+        if self._way is None:
+            components, alone = whole.graph.components, np.zeros(len(whole), dtype=np.int32)
+            scales = contraction(whole, small + int(components.max()) + 1, alone, self._progress)
+            self._way = scales.steps
+        if homes.any() or len(inside) < len(whole):
+            steps = nested_steps(self._way, inside, homes)
+            floor = (
+                Floor(subgraph(whole.graph, inside), whole.keys[inside])
+                if len(inside) < len(whole)
+                else whole
+            )
+            scales = Scales.of(floor).extended(*(step for step in steps if step.max() >= small))
+        return scales.joined(contraction(scales.floors[-1], small, scales.carried(homes)))
 
 
 def _first_groups(scales: Scales, homes: Array, count: int) -> Array:
@@ -121,17 +136,19 @@ def _first_groups(scales: Scales, homes: Array, count: int) -> Array:
 
 def _drawn(small: Floor, homes: Array, edges: float, count: int) -> Array:
     """Group a small graph by the median of many draws."""
-    order = small.order
-    weights = small.graph.adjacency.toarray().astype(np.float64)[np.ix_(order, order)]
-    groups = np.empty(len(small), dtype=np.int32)
-    groups[order] = median_grouping(weights, homes[order], edges, count)
+    places = np.empty(len(small), dtype=np.int32)
+    places[small.order] = np.arange(len(small), dtype=np.int32)
+    found, weights = small.graph.adjacency.tocoo(), np.zeros((len(small), len(small)), dtype=np.float32)
+    weights[places[found.row], places[found.col]] = found.data
+    groups: Array = median_grouping(weights, homes[small.order], edges, count)[places]
     return groups
 
 
-def _heaviest_first(labels: Array, homes: Array, degrees: Array) -> Array:
-    """Renumber groups: by their homes, then from the heaviest to the lightest."""
-    order = np.lexsort((-ranks(np.bincount(labels, degrees)), carried(homes, labels)))
-    numbers = np.empty(len(order), dtype=np.int32)
-    numbers[order] = np.arange(len(order), dtype=np.int32)
+def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> Array:
+    """Renumber groups: by their homes, then from the heaviest to the lightest; keys decide between equals."""
+    groups = int(labels.max()) + 1
+    sums = -ranks(np.bincount(labels, masses)), carried(homes, labels)
+    numbers = np.empty(groups, dtype=np.int32)
+    numbers[np.lexsort((keys_of_groups(keys, labels, groups), *sums))] = np.arange(groups, dtype=np.int32)
     renumbered: Array = numbers[labels]
     return renumbered

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.engine.scales import Floor, Scales, carried
+from graphsoft.engine.ties import keys_of_groups
 from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.moving import Parts, best_groups, move_nodes
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
@@ -48,7 +49,7 @@ def next_merge(floor: Floor, labels: Array, homes: Array) -> float:
     home = carried(homes, labels)
     between = (edges.row != edges.col) & (home[edges.row] == home[edges.col])
     row, col = edges.row[between], edges.col[between]
-    return float((edges.data[between] / (degrees[row] * degrees[col])).max(initial=0.0))
+    return float((edges.data[between] / degrees[row] / degrees[col]).max(initial=0.0))
 
 
 def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
@@ -90,7 +91,8 @@ def _parts_of(floor: Floor, labels: Array, homes: Array) -> Parts:
     """Sum up groups of nodes; `homes` has a number for each group."""
     masses = np.bincount(labels, floor.graph.degrees, minlength=len(homes))
     sizes = np.bincount(labels, minlength=len(homes))
-    return Parts(labels.astype(np.int32), read_only(homes.astype(np.int32)), masses, sizes)
+    keys = read_only(keys_of_groups(floor.keys, labels, len(homes)))
+    return Parts(labels.astype(np.int32), read_only(homes.astype(np.int32)), keys, masses, sizes)
 
 
 def _moved(floor: Floor, parts: Parts, pull: float, least: int) -> Array:
@@ -102,7 +104,9 @@ def _moved(floor: Floor, parts: Parts, pull: float, least: int) -> Array:
         for batch in floor.batches:
             nodes = batch[waiting[batch]]
             best = _best_groups(rows, degrees, parts, pull, nodes)
-            moves += move_nodes(rows, degrees, parts, nodes, best, least, restless)
+            moving = np.flatnonzero(best != parts.labels[nodes])
+            moving = moving[np.argsort(floor.keys[nodes[moving]], kind="stable")]
+            moves += move_nodes(rows, degrees, parts, nodes[moving], best[moving], least, restless)
         if not moves:
             break
     return parts.labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +13,9 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import contracted, numbered
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ties import keys_of_groups, ranks
-from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.graph.graph import Graph
 
-__all__ = ["Floor", "Scales", "carried", "contraction"]
+__all__ = ["Floor", "Scales", "carried", "contraction", "nested_steps"]
 
 # A scale has this many times fewer nodes than the one below.
 SHRINK_FACTOR = 4
@@ -46,7 +47,7 @@ class Floor:
 
     @cached_property
     def batches(self) -> list[Array]:
-        """The nodes in batches that do not depend on their numbers; in each they rise, to be read in order."""
+        """The nodes in batches that do not depend on their numbers; the nodes of a batch rise."""
         return [np.sort(some) for some in np.array_split(self.order, min(BATCHES, len(self)))]
 
     def above(self, step: Array) -> Floor:
@@ -91,41 +92,10 @@ class Scales:
         below = Scales(self.floors[: floor + 1], self.steps[:floor])
         return below, Scales(self.floors[floor:], self.steps[floor:])
 
-    def only(self, nodes: Array) -> Scales:
-        """Keep only some of the finest nodes, which rise, and what they are part of."""
-        if len(nodes) == len(self.floors[0]):
-            return self
-        floors, steps = [_part_of(self.floors[0], nodes)], []
-        for floor, step in zip(self.floors[1:], self.steps, strict=True):
-            nodes, up = np.unique(step[nodes], return_inverse=True)
-            floors.append(_part_of(floor, nodes))
-            steps.append(up.astype(np.int32))
-        return Scales(tuple(floors), tuple(steps))
-
     def within(self, labels: Array) -> Scales:
-        """Split the nodes of all scales by the groups of the finest nodes, so that each lies in one group.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from graphsoft.graph.reading import as_graph
-        >>> path = Scales.of(Floor(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64)))
-        >>> scales = path.extended(np.array([0, 0, 1, 1]), np.array([0, 0]))
-        >>> scales.within(np.array([0, 0, 0, 1])).steps
-        (array([0, 0, 1, 2], dtype=int32), array([0, 0, 1], dtype=int32))
-        """
-        if not labels.any():
-            return self
-        whole, below, count = np.arange(len(labels)), np.arange(len(labels)), len(labels)
-        groups, steps = np.int64(labels.max()) + 1, []
-        for step in self.steps:
-            whole = step[whole]
-            found, number = np.unique(whole * groups + labels, return_inverse=True)
-            up = np.empty(count, dtype=np.int32)
-            up[below] = number
-            steps.append(up)
-            below, count = number, len(found)
-        return Scales.of(self.floors[0]).extended(*steps)
+        """Split the nodes of all scales by the groups of the finest nodes, so that each lies in one group."""
+        nodes = np.arange(len(labels))
+        return Scales.of(self.floors[0]).extended(*nested_steps(self.steps, nodes, labels))
 
     def carried(self, values: Array) -> Array:
         """Give every coarsest node the value that all its finest nodes have."""
@@ -138,6 +108,32 @@ class Scales:
         for step in reversed(self.steps):
             values = values[step]
         return values
+
+
+def nested_steps(steps: Sequence[Array], nodes: Array, labels: Array) -> list[Array]:
+    """Split the nodes of coarser scales by groups of some of the finest nodes; all others are left out.
+
+    Parameters
+    ----------
+    steps : sequence of ndarray
+        For every node of a scale the node of the next one.
+    nodes, labels : ndarray of shape (n,)
+        Nodes of the finest scale, and the group of each.
+
+    Examples
+    --------
+    >>> steps = [np.array([0, 0, 0, 1, 1]), np.array([0, 0])]
+    >>> nested_steps(steps, np.array([1, 2, 3, 4]), np.array([0, 0, 0, 1]))
+    [array([0, 0, 1, 2], dtype=int32), array([0, 0, 1], dtype=int32)]
+    """
+    below, count, groups, nested = np.arange(len(nodes)), len(nodes), np.int64(labels.max()) + 1, []
+    for step in steps:
+        nodes = step[nodes]
+        found, number = np.unique(nodes * groups + labels, return_inverse=True)
+        nested.append(np.empty(count, dtype=np.int32))
+        nested[-1][below] = number
+        below, count = number, len(found)
+    return nested
 
 
 def carried(values: Array, step: Array) -> Array:
@@ -153,15 +149,11 @@ def carried(values: Array, step: Array) -> Array:
     return above
 
 
-def _part_of(floor: Floor, nodes: Array) -> Floor:
-    return Floor(subgraph(floor.graph, nodes), floor.keys[nodes])
-
-
 def contraction(floor: Floor, fewest: int, homes: Array, progress: Progress | None = None) -> Scales:
-    """Merge nodes within their homes until `fewest` are left; a scale has at least a quarter of the nodes below.
+    """Merge nodes within their homes until `fewest` are left; a scale has about a quarter of the nodes below.
 
-    The pairs of largest ``w_ij / (d_i d_j)`` merge first. Where no edge is left to merge along, light nodes of
-    a home merge with each other.
+    The pairs of largest ``w_ij / (d_i d_j)`` merge first. Where no edge is left to merge along, light nodes
+    of a home merge with each other.
     """
     scales, whole = Scales.of(floor), len(floor)
     while len(floor) > fewest:

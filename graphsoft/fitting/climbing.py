@@ -126,13 +126,16 @@ def _descend(
     are in the weights already, and decide here which clusters are not to be grouped.
     """
     graph, sizes = work.sample.graph, settings.levels
-    division, labels, seconds = Division(graph, progress), [], []
+    division = Division(graph, len(sizes), progress)
+    labels: list[Array] = []
+    seconds: list[float] = []
     for size in reversed(sizes):
         began = time.perf_counter()
         labels.insert(0, division.into(size))
         seconds.insert(0, time.perf_counter() - began)
     groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
-    memberships, levels = one_cluster_each(labels[0], sizes[0]), []
+    memberships = one_cluster_each(labels[0], sizes[0])
+    levels: list[FittedLevel] = []
     above: sp.csr_array | None = None
     for level in reversed(range(len(sizes))):
         began = time.perf_counter()

@@ -13,88 +13,91 @@ from graphsoft.kernels import inlined, kernel
 
 __all__ = ["merge_dense", "move_dense"]
 
+# A move must gain more than this part of a node's degree: what is left to rounding moves nobody.
+CLOSE = 1e-6
+
 
 @inlined
 def _best_of(weights: Array, masses: Array, alive: Array, i: int, best: Array, scores: Array) -> None:
     """Find the partner of largest ``w_ij / (d_i d_j)`` for node i."""
     chosen, score = -1, 0.0
-    for j in range(len(alive)):
-        if alive[j] and j != i:
-            value = weights[i, j] / masses[j]
-            if value > score:
-                chosen, score = j, value
-    best[i], scores[i] = chosen, score / masses[i]
+    for j in alive:
+        value = weights[i, j] / masses[j]
+        if value > score and j != i:
+            chosen, score = j, value
+    best[i], scores[i] = chosen, score / masses[i] if chosen >= 0 else 0.0
+
+
+@inlined
+def _lightest(masses: Array, homes: Array, alive: Array) -> tuple[int, int]:
+    """Find the lightest group that is not alone in its home, and the lightest other one there."""
+    groups = np.zeros(homes.max() + 1, dtype=np.int64)
+    for i in alive:
+        groups[homes[i]] += 1
+    low, high = -1, -1
+    for i in alive:
+        if groups[homes[i]] > 1 and (low < 0 or masses[i] < masses[low]):
+            low = i
+    for i in alive:
+        if i != low and homes[i] == homes[low] and (high < 0 or masses[i] < masses[high]):
+            high = i
+    return low, high
 
 
 @kernel
-def merge_dense(
+def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one by one
     weights: Array, masses: Array, homes: Array, count: int, labels: Array
 ) -> tuple[float, float]:
     """Merge the pair of largest ``w / (d d)``, again and again, until `count` groups are left.
 
-    Where no weight is left to merge along, a light group merges with the lightest other one of its home. `weights` and `masses`
-    are changed. `labels` must be 0, 1, 2, ..., and gets the groups, numbered by their first nodes. Returns the score of the last merge,
-    and of the one that would be next; 0 where there is none.
+    Where no weight is left to merge along, a light group merges with the lightest other one of its home.
+    `weights` and `masses` are changed. `labels` must be 0, 1, 2, ..., and gets the groups. Returns the score
+    of the last merge along a weight, and of the one that would be next; 0 where there is none.
     """
-    nodes = len(masses)
-    alive = np.ones(nodes, dtype=np.bool_)
-    best, scores = np.full(nodes, -1, dtype=np.int64), np.zeros(nodes)
-    stale = np.ones(nodes, dtype=np.bool_)
-    last = 0.0
-    for left in range(nodes, count - 1, -1):
-        for i in range(nodes):
-            if alive[i] and stale[i]:
-                _best_of(weights, masses, alive, i, best, scores)
+    left, last, following = len(masses), 0.0, 0.0
+    alive = np.arange(left)
+    best, scores, stale = np.full(left, -1), np.zeros(left), np.ones(left, dtype=np.bool_)
+    while True:
+        low, following = -1, 0.0
+        for i in alive[:left]:
+            if stale[i]:
+                _best_of(weights, masses, alive[:left], i, best, scores)
                 stale[i] = False
-        low, score = -1, 0.0
-        for i in range(nodes):
-            if alive[i] and scores[i] > score:
-                low, score = i, scores[i]
-        if left == count:
+            if scores[i] > following:
+                low, following = i, scores[i]
+        if left <= count:
             break
         if low >= 0:
-            high, last = best[low], score
+            high, last = best[low], following
         else:
-            low, high = _two_lightest(masses, homes, alive)
-        for j in range(nodes):
-            if alive[j] and j != low and j != high:
-                weights[low, j] += weights[high, j]
-                weights[j, low] = weights[low, j]
+            low, high = _lightest(masses, homes, alive[:left])
         masses[low] += masses[high]
-        alive[high] = False
         stale[low] = True
-        for j in range(nodes):
+        kept = 0
+        for j in alive[:left]:
+            if j == high:
+                continue
+            alive[kept] = j
+            kept += 1
+            if j == low:
+                continue
+            weights[low, j] += weights[high, j]
+            weights[j, low] = weights[low, j]
+            score = weights[j, low] / masses[j] / masses[low]
+            if best[j] in (low, high):
+                stale[j] = True
+            elif score > scores[j]:
+                best[j], scores[j] = low, score
+        left = kept
+        for j in range(len(labels)):
             if labels[j] == high:
                 labels[j] = low
-            if alive[j] and j != low:
-                if best[j] == low or best[j] == high:
-                    stale[j] = True
-                elif weights[j, low] / (masses[j] * masses[low]) > scores[j]:
-                    best[j], scores[j] = low, weights[j, low] / (masses[j] * masses[low])
-    number, found = np.full(nodes, -1, dtype=labels.dtype), 0
-    for j in range(nodes):
-        if number[labels[j]] < 0:
-            number[labels[j]] = found
-            found += 1
+    number = np.empty(len(labels), dtype=labels.dtype)
+    for group in range(left):
+        number[alive[group]] = group
+    for j in range(len(labels)):
         labels[j] = number[labels[j]]
-    return last, score
-
-
-@inlined
-def _two_lightest(masses: Array, homes: Array, alive: Array) -> tuple[int, int]:
-    """Find the lightest group that is not alone in its home, and the lightest other one there."""
-    groups = np.zeros(homes.max() + 1, dtype=np.int64)
-    for i in range(len(alive)):
-        if alive[i]:
-            groups[homes[i]] += 1
-    low, high = -1, -1
-    for i in range(len(alive)):
-        if alive[i] and groups[homes[i]] > 1 and (low < 0 or masses[i] < masses[low]):
-            low = i
-    for i in range(len(alive)):
-        if alive[i] and i != low and homes[i] == homes[low] and (high < 0 or masses[i] < masses[high]):
-            high = i
-    return low, high
+    return last, following
 
 
 @kernel
@@ -121,7 +124,7 @@ def move_dense(
                 if j != i:
                     ties[labels[j]] += weights[i, j]
             chosen = own
-            bar = ties[own] - pull * degrees[i] * (masses[own] - degrees[i]) + 1e-9 * degrees[i]
+            bar = ties[own] - pull * degrees[i] * (masses[own] - degrees[i]) + CLOSE * degrees[i]
             for group in range(count):
                 gain = ties[group] - pull * degrees[i] * masses[group]
                 if group != own and ties[group] > 0.0 and of[group] == homes[i] and gain > bar:

@@ -16,15 +16,17 @@ from graphsoft.kernels import Rows, kernel
 
 __all__ = ["Parts", "best_groups", "move_nodes"]
 
-# A move must gain more than this part of a node's degree: what is left to rounding moves nobody.
-LEAST_GAIN = 1e-9
+# Gains that differ by less than this part of a node's degree are equal: weights may be float32, whose sums
+# depend on their order.
+CLOSE = 1e-6
 
 
 class Parts(NamedTuple):
-    """The group of each node; and of each group its home, the sum of degrees, and the number of nodes."""
+    """The group of each node; and of each group its home, its key, its sum of degrees, and how many nodes."""
 
     labels: Array
     homes: Array
+    keys: Array
     masses: Array
     sizes: Array
 
@@ -33,8 +35,11 @@ class Parts(NamedTuple):
 def best_groups(
     rows: Rows, degrees: Array, parts: Parts, pull: float, nodes: Array, start: int, stop: int, best: Array
 ) -> None:
-    """Find for ``nodes[start:stop]`` the group that each gains most by, among those of its neighbors."""
-    labels, homes, masses, _ = parts
+    """Find for ``nodes[start:stop]`` the group that each gains most by, among those of its neighbors.
+
+    Of equal ones it is the group of the smallest key. A node that gains nothing stays.
+    """
+    labels, homes, keys, masses, _ = parts
     ties = np.zeros(len(masses))
     seen = np.empty(len(masses), dtype=np.int32)
     for at in range(start, stop):
@@ -50,16 +55,14 @@ def best_groups(
                 seen[found] = group
                 found += 1
             ties[group] += rows.values[edge]
-        stay = ties[own] - pull * degree * (masses[own] - degree)
-        chosen, bar = own, LEAST_GAIN * degree
+        close = CLOSE * degree
+        chosen, bar = own, ties[own] - pull * degree * (masses[own] - degree) + close
         for place in range(found):
             group = seen[place]
-            gain = ties[group] - pull * degree * masses[group] - stay
-            if group != own and (
-                gain > bar + LEAST_GAIN * degree
-                or (chosen != own and gain > bar - LEAST_GAIN * degree and masses[group] > masses[chosen])
-            ):
-                chosen, bar = group, gain
+            gain = ties[group] - pull * degree * masses[group]
+            equal = chosen != own and abs(gain - bar) <= close
+            if group != own and (keys[group] < keys[chosen] if equal else gain > bar):
+                chosen, bar = group, max(gain, bar)
             ties[group] = 0.0
         best[at] = chosen
 
@@ -72,7 +75,7 @@ def move_nodes(
 
     Returns how many moved.
     """
-    labels, _, masses, sizes = parts
+    labels, _, _, masses, sizes = parts
     moved = 0
     for at in range(len(nodes)):
         i, to = nodes[at], best[at]

@@ -64,8 +64,8 @@ class Relation:
         ``adaptive`` keeps for every node only the clusters it may belong to, so that time and memory do not
         depend on the number of clusters m. ``dense`` keeps all m: the reference for small m.
     rounds : int
-        How often the support is widened. In a polished hierarchy these are the rounds of the finest level; the
-        levels above have one.
+        How often the support is widened. In a polished hierarchy this is for the finest level, and the levels
+        above have one round.
     sweeps : int
         Sweeps after each widening. With dense support a round has ``2 * (sweeps + 1)`` sweeps in all.
     max_sweeps : int
@@ -137,7 +137,7 @@ class Relation:
         return real and MIN_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
     def _divided(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
-        memberships = one_cluster_each(Division(graph, log.progress).into(count), count)
+        memberships = one_cluster_each(Division(graph, progress=log.progress).into(count), count)
         return self.swept(graph, memberships, log)
 
     def swept(self, graph: Graph, memberships: sp.csr_array, log: Log) -> sp.csr_array:

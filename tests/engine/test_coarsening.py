@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from graphsoft.engine import coarsening, merging
-from graphsoft.engine.coarsening import coarsen, contracted, strays, tree_order
+from graphsoft.engine.coarsening import coarsen, contracted, strays
 from graphsoft.engine.ordering import weight_type
 from graphsoft.linalg.csr import inverse_or_zero, joined
 from naive import engine as naive
@@ -128,11 +128,3 @@ def test_a_scale_is_kept_each_time_a_quarter_is_left():
     assert len(sizes) == 3
     assert sizes[-1] == 6
     assert all(5 * below >= 16 * above for below, above in pairwise([240, *sizes[:-1]]))
-
-
-def test_the_tree_order_keeps_together_what_merges_early():
-    order = np.array([5, 0, 7, 2, 9, 4, 11, 6, 1, 8, 3, 10, 15, 12, 14, 13])
-    places = tree_order(graph_of(ring_of_cliques(size=4)[order][:, order]))
-    assert sorted(places.tolist()) == list(range(16))
-    blocks = (order // 4)[np.argsort(places)].reshape(4, 4)
-    assert (blocks == blocks[:, :1]).all()

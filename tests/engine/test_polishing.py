@@ -149,13 +149,12 @@ def test_refining_reports_its_progress():
     assert seen == [("refining", done, 3) for done in range(1, 4)]
 
 
-def test_levels_in_between_take_one_round_and_the_finest_its_last_within_groups():
+def test_levels_above_take_one_round_and_the_finest_its_rounds_within_groups():
     X, seen = np.random.default_rng(0).normal(size=(200, 3)), []
     h = graphsoft.hierarchy(X, [20, 8, 3], progress=lambda *step: seen.append(step))
     finest, between, top = h.report.levels
-    assert [len(each.trace) for each in h.report.levels] == [3, 1, 3]
-    assert (between.sweeps, top.sweeps) == (4, 12)
-    assert finest.status.endswith("and by 4 more within the level above")
-    assert between.status == "grouped and polished by 4 sweeps"
+    assert [len(each.trace) for each in h.report.levels] == [3, 1, 1]
+    assert (finest.sweeps, between.sweeps, top.sweeps) == (12, 4, 4)
+    assert between.status == "divided, and polished by 4 sweeps"
     assert ("refining", 4, 4) in seen
-    assert finest.log_likelihood > finest.trace[-1]
+    assert finest.log_likelihood > finest.trace[-1] > finest.trace[0]

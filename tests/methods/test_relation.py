@@ -5,16 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import graphsoft
 from graphsoft import parallel
 from graphsoft.engine import sweeps
-from graphsoft.engine.coarsening import coarsen
-from graphsoft.engine.grouping import Limits
+from graphsoft.engine.dividing import Division
 from graphsoft.engine.polishing import polish_level
 from graphsoft.engine.sweeps import assess
 from graphsoft.errors import InputError
-from graphsoft.fitting.climbing import _group
-from graphsoft.methods import METHODS, Relation, Sample, method_named, relation
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.methods import METHODS, Relation, method_named, relation
 from naive import engine as naive
 from shared.likelihood import floor_of, rise
 from shared.shapes import cloud_graph, factorized, graph_of, ring_of_cliques
@@ -22,8 +20,8 @@ from shared.strategies import graphs
 
 
 def groups_of_nodes(graph, count):
-    """Groups by contraction, as the loop over levels makes them."""
-    return _group(graph, count, Limits(0, len(graph), None), None)
+    """Hard groups, as the loop over levels makes them."""
+    return one_cluster_each(Division(graph).into(count), count)
 
 
 @given(graphs(), st.data(), st.sampled_from(["adaptive", "dense"]))
@@ -137,12 +135,11 @@ def test_strays_join_the_heaviest_cluster():
         assert len(set(labels[:20])) == 4
 
 
-def test_no_rounds_leave_the_graph_itself_untouched():
+def test_without_rounds_the_groups_stay_hard():
     graph = graph_of(ring_of_cliques())
     found = factorized(Relation(rounds=0), graph, 4)
     assert found.trace == ()
-    first = coarsen(graph, 4)[0]
-    assert len(np.unique(found.memberships.toarray(), axis=0)) <= len(first.graph) < len(graph)
+    assert found.memberships.data.tolist() == [1.0] * len(graph)
 
 
 def test_a_star_of_many_clusters_stays_sparse():
@@ -187,11 +184,3 @@ def test_methods_have_names():
 def test_bad_settings_are_named(options, words):
     with pytest.raises(InputError, match=words):
         Relation(**options)
-
-
-def test_crowded_scales_are_passed_over():
-    graph, seen = graphsoft.knn_graph(np.random.default_rng(0).normal(size=(200, 3)), 5), []
-    Relation().cluster(Sample(graph), 30, None, lambda *step: seen.append(step))
-    last = [step for step in seen if step[0] == "factorizing"][-1]
-    assert last[1] == last[2] == 12  # three rounds on the points, for no scale has two nodes a cluster
-    assert [len(scale.graph) for scale in coarsen(graph, 30)] == [48, 30]
