@@ -12,8 +12,8 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.drawing import median_grouping
-from graphsoft.engine.moving import clumps_within, moved_through
-from graphsoft.engine.scales import Floor, Scales, carried, contraction, nested_steps
+from graphsoft.engine.moving import scales_by_moves, moved_through
+from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
 
@@ -53,7 +53,7 @@ class Division:
     """
 
     def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
-        self._floor = Floor(graph, structure_keys(graph.adjacency))
+        self._layer = Layer(graph, structure_keys(graph.adjacency))
         self._progress, self._done, self._steps = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._labels = np.zeros(len(graph), dtype=np.int32)
         self._way: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
@@ -63,10 +63,10 @@ class Division:
 
         Groups within one group have consecutive numbers, the heaviest first. Strays join the heaviest.
         """
-        graph, homes = self._floor.graph, self._labels
+        graph, homes = self._layer.graph, self._labels
         stray = strays(graph, count, homes)
         inside, labels = np.flatnonzero(~stray), np.empty(len(graph), dtype=np.int32)
-        masses, keys = graph.degrees[inside], self._floor.keys[inside]
+        masses, keys = graph.degrees[inside], self._layer.keys[inside]
         labels[inside] = _heaviest_first(self._groups(inside, count), homes[inside], masses, keys)
         first = np.full(int(homes.max(initial=0)) + 1, count, dtype=np.int32)
         np.minimum.at(first, homes[inside], labels[inside])
@@ -90,7 +90,7 @@ class Division:
             small = count
         homes = self._labels[inside]
         scales = self._scales_of(inside, homes, small)
-        sizes, most = [len(floor) for floor in scales.floors], max(MAX_NODES, MAX_NODES_EACH * count)
+        sizes, most = [len(layer) for layer in scales.layers], max(MAX_NODES, MAX_NODES_EACH * count)
         begin = next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
         below, scales = scales.cut(begin)
         home = below.carried(homes)
@@ -100,47 +100,44 @@ class Division:
             if cycle < CYCLES:
                 way = scales.within(labels)
             else:
-                way = clumps_within(scales.floors[0], labels, home, 2 * count)
+                way = scales_by_moves(scales.layers[0], labels, home, 2 * count)
             labels = moved_through(way, way.carried(labels), way.carried(home))
         return moved_through(below, labels, home) if below.steps else labels
 
     def _scales_of(self, inside: Array, homes: Array, small: int) -> Scales:
         """Contract the graph of some nodes within their homes, until `small` nodes are left."""
-        whole = self._floor
+        whole, scales = self._layer, None
         if self._way is None:
             components, alone = whole.graph.components, np.zeros(len(whole), dtype=np.int32)
             scales = contraction(whole, small + int(components.max()) + 1, alone, self._progress)
             self._way = scales.steps
-        if homes.any() or len(inside) < len(whole):
+        if scales is None or len(inside) < len(whole):
+            finest = Layer(subgraph(whole.graph, inside), whole.keys[inside])
             steps = nested_steps(self._way, inside, homes)
-            floor = (
-                Floor(subgraph(whole.graph, inside), whole.keys[inside])
-                if len(inside) < len(whole)
-                else whole
-            )
-            scales = Scales.of(floor).extended(*(step for step in steps if step.max() >= small))
-        return scales.joined(contraction(scales.floors[-1], small, scales.carried(homes)))
+            scales = Scales.of(finest).extended(*(step for step in steps if step.max() >= small))
+        return scales.joined(contraction(scales.layers[-1], small, scales.carried(homes)))
 
 
 def _first_groups(scales: Scales, homes: Array, count: int) -> Array:
     """Group the coarsest nodes, after the finest have moved between them: the groups of the finest."""
-    small = np.arange(len(scales.floors[-1]), dtype=np.int32)
+    small = np.arange(len(scales.layers[-1]), dtype=np.int32)
     if len(small) <= count:
         return scales.spread(small)
     if scales.steps:
         small = moved_through(scales, small, scales.carried(homes))
-    floor = scales.floors[0].above(small)
-    edges = scales.floors[0].graph.adjacency.nnz / 2
-    return _drawn(floor, carried(homes, small), edges, count)[small]
+    layer = scales.layers[0].above(small)
+    edges = scales.layers[0].graph.adjacency.nnz / 2
+    return _drawn(layer, carried(homes, small), edges, count)[small]
 
 
-def _drawn(small: Floor, homes: Array, edges: float, count: int) -> Array:
+def _drawn(small: Layer, homes: Array, edges: float, count: int) -> Array:
     """Group a small graph by the median of many draws."""
+    order = small.order[np.argsort(homes[small.order], kind="stable")]
     places = np.empty(len(small), dtype=np.int32)
-    places[small.order] = np.arange(len(small), dtype=np.int32)
+    places[order] = np.arange(len(small), dtype=np.int32)
     found, weights = small.graph.adjacency.tocoo(), np.zeros((len(small), len(small)), dtype=np.float32)
     weights[places[found.row], places[found.col]] = found.data
-    groups: Array = median_grouping(weights, homes[small.order], edges, count)[places]
+    groups: Array = median_grouping(weights, homes[order], edges, count)[places]
     return groups
 
 

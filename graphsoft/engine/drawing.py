@@ -16,9 +16,9 @@ from graphsoft.parallel import map_pieces
 
 __all__ = ["median_grouping"]
 
-# How often the graph is drawn, once as it is. With fewer draws the median is often another one where two
-# groupings are about as good.
-DRAWS = 64
+# How often the graph is drawn, once as it is; fewer times if so many nodes are drawn in all. With fewer draws
+# the median is often another one where two groupings are about as good.
+DRAWS, NODES_DRAWN = 64, 1 << 14
 # Rounds of moves after each draw is merged.
 ROUNDS = 5
 # A group lighter than this part of an average one is a fragment. Only draws with the fewest are kept.
@@ -26,7 +26,6 @@ FRAGMENT = 0.1
 # The least number of edges that a weight can stand for.
 FEWEST_EDGES = 0.01
 SEED = 0
-TINY = np.finfo(np.float64).tiny
 
 
 def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> Array:
@@ -37,6 +36,7 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> A
     weights : ndarray of shape (m, m)
         Symmetric; the diagonal counts in the degrees. It is changed.
     homes : ndarray of int, shape (m,)
+        They must rise, from 0 on.
     edges : float
         How many edges of the graph all these weights stand for.
     count : int
@@ -48,31 +48,34 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> A
     >>> median_grouping(pairs, np.zeros(4, dtype=int), edges=11, count=2).tolist()
     [0, 0, 1, 1]
     """
-    homes = homes.astype(np.int64)
+    begins = np.searchsorted(homes, np.arange(homes[-1] + 2))
     degrees, within = weights.sum(axis=1, dtype=np.float64), weights
     within[homes[:, None] != homes[None, :]] = 0.0
     np.fill_diagonal(within, 0.0)
     loops = degrees - within.sum(axis=1, dtype=np.float64)
     pairs = np.flatnonzero(np.triu(within))
-    shapes = np.maximum(2.0 * edges / max(degrees.sum(), TINY) * within.ravel()[pairs], FEWEST_EDGES)
+    labels, wanted = np.empty(len(homes), dtype=np.int64), min(DRAWS, max(2, NODES_DRAWN // len(homes)))
+    if not len(pairs):  # there is nothing to draw
+        merge_dense(within, degrees, begins, count, labels)
+        return labels
+    shapes = np.maximum(2.0 * edges / degrees.sum() * within.ravel()[pairs], FEWEST_EDGES)
 
     def draw(start: int, stop: int) -> Array:
-        drawn = np.triu(within)
+        drawn, labels = np.triu(within), np.empty(len(homes), dtype=np.int64)
         if start:
             drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
         drawn += drawn.T
-        labels, masses = np.arange(len(homes)), loops + drawn.sum(axis=1, dtype=np.float64)
-        last, following = merge_dense(drawn, masses, homes, count, labels)
-        move_dense(within, degrees, homes, np.sqrt(last * following), count, ROUNDS, labels)
+        masses = loops + drawn.sum(axis=1, dtype=np.float64)
+        last, following = merge_dense(drawn, masses, begins, count, labels)
+        move_dense(within, degrees, begins, np.sqrt(last * following), count, ROUNDS, labels)
         return labels
 
-    if not len(pairs):
-        return draw(0, 1)  # there is nothing to draw
-    draws = list(map_pieces(draw, [(number, number + 1) for number in range(DRAWS)]))
+    draws = list(map_pieces(draw, [(number, number + 1) for number in range(wanted)]))
     return _median(_least_fragmented(np.array(draws), degrees, count), degrees, count)
 
 
 def _least_fragmented(draws: Array, masses: Array, count: int) -> Array:
+    """Keep the draws with the fewest fragments."""
     bar = FRAGMENT * masses.sum() / count
     fragments = [np.count_nonzero(np.bincount(labels, masses, minlength=count) < bar) for labels in draws]
     return np.asarray(draws[np.array(fragments) == min(fragments)])
@@ -80,18 +83,12 @@ def _least_fragmented(draws: Array, masses: Array, count: int) -> Array:
 
 def _median(draws: Array, masses: Array, count: int) -> Array:
     """Find the draw of the largest mean Rand index with the others, corrected for chance and by mass."""
-    alike = np.eye(len(draws))
-    for one in range(len(draws)):
+    whole, alike = masses.sum() ** 2, np.eye(len(draws))
+    alone = [(np.bincount(labels, masses) ** 2).sum() / whole for labels in draws]
+    for one, first in enumerate(draws * count):
         for other in range(one):
-            both = np.bincount(draws[one] * count + draws[other], masses, minlength=count * count)
-            alike[one, other] = alike[other, one] = _agreement(both.reshape(count, count))
+            common = np.bincount(first + draws[other], masses)
+            most, chance = (alone[one] + alone[other]) / 2, alone[one] * alone[other]
+            index = (common @ common / whole - chance) / (most - chance) if most > chance else 1.0
+            alike[one, other] = alike[other, one] = index
     return np.asarray(draws[np.argmax(alike.sum(axis=0))])
-
-
-def _agreement(common: Array) -> float:
-    """Compute the adjusted Rand index of two groupings with these common masses."""
-    whole = common.sum() ** 2
-    both = (common**2).sum() / whole
-    one, other = ((common.sum(axis=axis) ** 2).sum() / whole for axis in (0, 1))
-    most, chance = (one + other) / 2, one * other
-    return float((both - chance) / (most - chance)) if most > chance else 1.0

@@ -13,26 +13,26 @@ from __future__ import annotations
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.engine.scales import Floor, Scales, carried
+from graphsoft.engine.scales import Layer, Scales, carried
 from graphsoft.engine.ties import keys_of_groups
 from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.moving import Parts, best_groups, move_nodes
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["clumps_within", "moved_through", "next_merge"]
+__all__ = ["scales_by_moves", "moved_through", "next_merge"]
 
 # After so many rounds a scale is left.
 ROUNDS = 5
 
 
-def next_merge(floor: Floor, labels: Array, homes: Array) -> float:
+def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     """Find the largest ``w / (d d)`` between two groups of one home: what the next merge would be worth.
 
     At this pull moves neither split groups nor empty them. It is 0 if no edge leads from group to group.
 
     Parameters
     ----------
-    floor : Floor
+    layer : Layer
     labels, homes : ndarray of shape (n,)
         The group and the home of every node.
 
@@ -40,11 +40,11 @@ def next_merge(floor: Floor, labels: Array, homes: Array) -> float:
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
-    >>> floor = Floor(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64))
-    >>> round(next_merge(floor, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
+    >>> layer = Layer(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64))
+    >>> round(next_merge(layer, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
     0.111
     """
-    groups = floor.above(labels)
+    groups = layer.above(labels)
     edges, degrees = groups.graph.adjacency.tocoo(), groups.graph.degrees
     home = carried(homes, labels)
     between = (edges.row != edges.col) & (home[edges.row] == home[edges.col])
@@ -62,50 +62,50 @@ def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
         For the nodes of the coarsest scale their group, none of which gets empty; and its home, which no
         node leaves.
     """
-    pull, of_group = next_merge(scales.floors[-1], labels, homes), carried(homes, labels)
-    for level in reversed(range(len(scales.floors))):
-        labels = _moved(scales.floors[level], _parts_of(scales.floors[level], labels, of_group), pull, 1)
+    pull, of_group = next_merge(scales.layers[-1], labels, homes), carried(homes, labels)
+    for level in reversed(range(len(scales.layers))):
+        labels = _moved(scales.layers[level], _parts_of(scales.layers[level], labels, of_group), pull, 1)
         if level:
             labels = labels[scales.steps[level - 1]]
     return labels
 
 
-def clumps_within(floor: Floor, labels: Array, homes: Array, fewest: int) -> Scales:
+def scales_by_moves(layer: Layer, labels: Array, homes: Array, fewest: int) -> Scales:
     """Find coarser scales inside groups: nodes move together from being alone, then these clumps, and so on.
 
     It ends when nothing moves any more, or fewer than `fewest` clumps would be left.
     """
-    scales, pull = Scales.of(floor), next_merge(floor, labels, homes)
-    while len(scales.floors[-1]) > fewest:
-        floor = scales.floors[-1]
-        parts = _parts_of(floor, np.arange(len(floor)), labels)
-        found, step = np.unique(_moved(floor, parts, pull, 0), return_inverse=True)
-        if len(found) == len(floor) or len(found) < fewest:
+    scales, pull = Scales.of(layer), next_merge(layer, labels, homes)
+    while len(scales.layers[-1]) > fewest:
+        layer = scales.layers[-1]
+        parts = _parts_of(layer, np.arange(len(layer)), labels)
+        found, step = np.unique(_moved(layer, parts, pull, 0), return_inverse=True)
+        if len(found) == len(layer) or len(found) < fewest:
             break
         scales = scales.extended(step.astype(np.int32))
         labels = carried(labels, step)
     return scales
 
 
-def _parts_of(floor: Floor, labels: Array, homes: Array) -> Parts:
+def _parts_of(layer: Layer, labels: Array, homes: Array) -> Parts:
     """Sum up groups of nodes; `homes` has a number for each group."""
-    masses = np.bincount(labels, floor.graph.degrees, minlength=len(homes))
+    masses = np.bincount(labels, layer.graph.degrees, minlength=len(homes))
     sizes = np.bincount(labels, minlength=len(homes))
-    keys = read_only(keys_of_groups(floor.keys, labels, len(homes)))
+    keys = read_only(keys_of_groups(layer.keys, labels, len(homes)))
     return Parts(labels.astype(np.int32), read_only(homes.astype(np.int32)), keys, masses, sizes)
 
 
-def _moved(floor: Floor, parts: Parts, pull: float, least: int) -> Array:
+def _moved(layer: Layer, parts: Parts, pull: float, least: int) -> Array:
     """Move nodes to the groups that they gain most by, and leave `least` in each group; `parts` changes."""
-    rows, degrees = rows_of(floor.graph.adjacency), read_only(floor.graph.degrees)
-    restless = np.ones(len(floor), dtype=np.bool_)
+    rows, degrees = rows_of(layer.graph.adjacency), read_only(layer.graph.degrees)
+    restless = np.ones(len(layer), dtype=np.bool_)
     for _ in range(ROUNDS):
-        waiting, restless, moves = restless, np.zeros(len(floor), dtype=np.bool_), 0
-        for batch in floor.batches:
+        waiting, restless, moves = restless, np.zeros(len(layer), dtype=np.bool_), 0
+        for batch in layer.batches:
             nodes = batch[waiting[batch]]
             best = _best_groups(rows, degrees, parts, pull, nodes)
             moving = np.flatnonzero(best != parts.labels[nodes])
-            moving = moving[np.argsort(floor.keys[nodes[moving]], kind="stable")]
+            moving = moving[np.argsort(layer.keys[nodes[moving]], kind="stable")]
             moves += move_nodes(rows, degrees, parts, nodes[moving], best[moving], least, restless)
         if not moves:
             break

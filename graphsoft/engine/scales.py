@@ -15,7 +15,7 @@ from graphsoft.engine.merging import Merging
 from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph
 
-__all__ = ["Floor", "Scales", "carried", "contraction", "nested_steps"]
+__all__ = ["Layer", "Scales", "carried", "contraction", "nested_steps"]
 
 # A scale has this many times fewer nodes than the one below.
 SHRINK_FACTOR = 4
@@ -24,7 +24,7 @@ BATCHES = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Floor:
+class Layer:
     """One scale of a graph.
 
     Attributes
@@ -50,10 +50,10 @@ class Floor:
         """The nodes in batches that do not depend on their numbers; the nodes of a batch rise."""
         return [np.sort(some) for some in np.array_split(self.order, min(BATCHES, len(self)))]
 
-    def above(self, step: Array) -> Floor:
+    def above(self, step: Array) -> Layer:
         """Contract it: `step` has the node above for every node."""
         count = int(step.max()) + 1
-        return Floor(contracted(self.graph, step, count), keys_of_groups(self.keys, step, count))
+        return Layer(contracted(self.graph, step, count), keys_of_groups(self.keys, step, count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,40 +62,40 @@ class Scales:
 
     Attributes
     ----------
-    floors : tuple of Floor
+    layers : tuple of Layer
         The finest first.
     steps : tuple of ndarray
-        For every node of a floor the node of the next one.
+        For every node of a layer the node of the next one.
     """
 
-    floors: tuple[Floor, ...]
+    layers: tuple[Layer, ...]
     steps: tuple[Array, ...]
 
     @classmethod
-    def of(cls, floor: Floor) -> Scales:
+    def of(cls, layer: Layer) -> Scales:
         """Begin with the finest scale."""
-        return cls((floor,), ())
+        return cls((layer,), ())
 
     def extended(self, *steps: Array) -> Scales:
         """Contract the coarsest scale, step by step."""
-        floors = list(self.floors)
+        layers = list(self.layers)
         for step in steps:
-            floors.append(floors[-1].above(step))
-        return Scales(tuple(floors), self.steps + steps)
+            layers.append(layers[-1].above(step))
+        return Scales(tuple(layers), self.steps + steps)
 
     def joined(self, above: Scales) -> Scales:
         """Continue with scales of the coarsest one."""
-        return Scales(self.floors + above.floors[1:], self.steps + above.steps)
+        return Scales(self.layers + above.layers[1:], self.steps + above.steps)
 
-    def cut(self, floor: int) -> tuple[Scales, Scales]:
-        """Cut at a floor, which belongs to both parts: the finer scales, the coarser ones."""
-        below = Scales(self.floors[: floor + 1], self.steps[:floor])
-        return below, Scales(self.floors[floor:], self.steps[floor:])
+    def cut(self, layer: int) -> tuple[Scales, Scales]:
+        """Cut at a layer, which belongs to both parts: the finer scales, the coarser ones."""
+        below = Scales(self.layers[: layer + 1], self.steps[:layer])
+        return below, Scales(self.layers[layer:], self.steps[layer:])
 
     def within(self, labels: Array) -> Scales:
         """Split the nodes of all scales by the groups of the finest nodes, so that each lies in one group."""
         nodes = np.arange(len(labels))
-        return Scales.of(self.floors[0]).extended(*nested_steps(self.steps, nodes, labels))
+        return Scales.of(self.layers[0]).extended(*nested_steps(self.steps, nodes, labels))
 
     def carried(self, values: Array) -> Array:
         """Give every coarsest node the value that all its finest nodes have."""
@@ -149,26 +149,26 @@ def carried(values: Array, step: Array) -> Array:
     return above
 
 
-def contraction(floor: Floor, fewest: int, homes: Array, progress: Progress | None = None) -> Scales:
+def contraction(layer: Layer, fewest: int, homes: Array, progress: Progress | None = None) -> Scales:
     """Merge nodes within their homes until `fewest` are left; a scale has about a quarter of the nodes below.
 
     The pairs of largest ``w_ij / (d_i d_j)`` merge first. Where no edge is left to merge along, light nodes
     of a home merge with each other.
     """
-    scales, whole = Scales.of(floor), len(floor)
-    while len(floor) > fewest:
-        goal = max(fewest, len(floor) // SHRINK_FACTOR)
-        merging = Merging(_edges_within(floor.graph.adjacency, homes), floor.graph.degrees, floor.keys)
+    scales, whole = Scales.of(layer), len(layer)
+    while len(layer) > fewest:
+        goal = max(fewest, len(layer) // SHRINK_FACTOR)
+        merging = Merging(_edges_within(layer.graph.adjacency, homes), layer.graph.degrees, layer.keys)
         while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - fewest):
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - fewest)
         step, left = merging.numbered()
-        if left == len(floor):
-            step, left = _light_pairs(floor, homes, left - fewest)
-        if left == len(floor):
+        if left == len(layer):
+            step, left = _light_pairs(layer, homes, left - fewest)
+        if left == len(layer):
             break  # every home is one node
         scales, homes = scales.extended(step.astype(np.int32)), carried(homes, step)
-        floor = scales.floors[-1]
+        layer = scales.layers[-1]
     return scales
 
 
@@ -183,15 +183,15 @@ def _edges_within(adjacency: sp.csr_array, homes: Array) -> sp.csr_array:
     return sp.csr_array((adjacency.data[kept], adjacency.indices[kept], ptr), shape=adjacency.shape)
 
 
-def _light_pairs(floor: Floor, homes: Array, max_merges: int) -> tuple[Array, int]:
+def _light_pairs(layer: Layer, homes: Array, max_merges: int) -> tuple[Array, int]:
     """Pair light nodes with the next lightest of their home; the lightest pairs merge."""
-    order = np.lexsort((floor.keys, ranks(floor.graph.degrees), homes))
+    order = np.lexsort((layer.keys, ranks(layer.graph.degrees), homes))
     begins = np.flatnonzero(np.diff(homes[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     second = np.flatnonzero(place % 2 == 1)
     low, high = order[second - 1], order[second]
-    mass = ranks(floor.graph.degrees[low] + floor.graph.degrees[high])
-    chosen = np.lexsort((floor.keys[low] + floor.keys[high], mass))[:max_merges]
+    mass = ranks(layer.graph.degrees[low] + layer.graph.degrees[high])
+    chosen = np.lexsort((layer.keys[low] + layer.keys[high], mass))[:max_merges]
     leaders = np.arange(len(order))
     leaders[np.maximum(low, high)[chosen]] = np.minimum(low, high)[chosen]
     return numbered(leaders)

@@ -1,7 +1,7 @@
 """Loops over a small dense graph: grouping by merging, and by moving single nodes.
 
-Weights are dense (m, m), symmetric; nodes merge and move only where a weight between them is above 0, or
-within one home.
+Weights are dense (m, m), symmetric, and 0 from home to home. The nodes of a home follow each other: home h
+has the nodes ``begins[h]:begins[h + 1]``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ CLOSE = 1e-6
 
 
 @inlined
-def _best_of(weights: Array, masses: Array, alive: Array, i: int, best: Array, scores: Array) -> None:
+def _best_of(weights: Array, masses: Array, others: Array, i: int, best: Array, scores: Array) -> None:
     """Find the partner of largest ``w_ij / (d_i d_j)`` for node i."""
     chosen, score = -1, 0.0
-    for j in alive:
+    for j in others:
         value = weights[i, j] / masses[j]
         if value > score and j != i:
             chosen, score = j, value
@@ -29,52 +29,51 @@ def _best_of(weights: Array, masses: Array, alive: Array, i: int, best: Array, s
 
 
 @inlined
-def _lightest(masses: Array, homes: Array, alive: Array) -> tuple[int, int]:
-    """Find the lightest group that is not alone in its home, and the lightest other one there."""
-    groups = np.zeros(homes.max() + 1, dtype=np.int64)
-    for i in alive:
-        groups[homes[i]] += 1
-    low, high = -1, -1
-    for i in alive:
-        if groups[homes[i]] > 1 and (low < 0 or masses[i] < masses[low]):
-            low = i
-    for i in alive:
-        if i != low and homes[i] == homes[low] and (high < 0 or masses[i] < masses[high]):
+def _lightest(masses: Array, begins: Array, ends: Array, alive: Array) -> tuple[int, int, int]:
+    """Find the lightest group that is not alone in its home, the lightest other one there, and the home."""
+    low, high, home = -1, -1, -1
+    for h in range(len(ends)):
+        for i in alive[begins[h] : ends[h]]:
+            if ends[h] - begins[h] > 1 and (low < 0 or masses[i] < masses[low]):
+                low, home = i, h
+    for i in alive[begins[home] : ends[home]]:
+        if i != low and (high < 0 or masses[i] < masses[high]):
             high = i
-    return low, high
+    return low, high, home
 
 
 @kernel
 def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one by one
-    weights: Array, masses: Array, homes: Array, count: int, labels: Array
+    weights: Array, masses: Array, begins: Array, count: int, labels: Array
 ) -> tuple[float, float]:
     """Merge the pair of largest ``w / (d d)``, again and again, until `count` groups are left.
 
     Where no weight is left to merge along, a light group merges with the lightest other one of its home.
-    `weights` and `masses` are changed. `labels` must be 0, 1, 2, ..., and gets the groups. Returns the score
-    of the last merge along a weight, and of the one that would be next; 0 where there is none.
+    `weights` and `masses` are changed. `labels` gets the groups. Returns the score of the last merge along a
+    weight, and of the one that would be next; 0 where there is none.
     """
-    left, last, following = len(masses), 0.0, 0.0
-    alive = np.arange(left)
-    best, scores, stale = np.full(left, -1), np.zeros(left), np.ones(left, dtype=np.bool_)
+    left, last, following, nodes = len(masses), 0.0, 0.0, len(masses)
+    alive, ends, into = np.arange(nodes), begins[1:].copy(), np.arange(nodes)
+    best, scores, stale = np.full(nodes, -1), np.zeros(nodes), np.ones(nodes, dtype=np.bool_)
     while True:
-        low, following = -1, 0.0
-        for i in alive[:left]:
-            if stale[i]:
-                _best_of(weights, masses, alive[:left], i, best, scores)
-                stale[i] = False
-            if scores[i] > following:
-                low, following = i, scores[i]
+        low, home, following = -1, -1, 0.0
+        for h in range(len(ends)):
+            for i in alive[begins[h] : ends[h]]:
+                if stale[i]:
+                    _best_of(weights, masses, alive[begins[h] : ends[h]], i, best, scores)
+                    stale[i] = False
+                if scores[i] > following:
+                    low, home, following = i, h, scores[i]
         if left <= count:
             break
         if low >= 0:
             high, last = best[low], following
         else:
-            low, high = _lightest(masses, homes, alive[:left])
+            low, high, home = _lightest(masses, begins, ends, alive)
         masses[low] += masses[high]
-        stale[low] = True
-        kept = 0
-        for j in alive[:left]:
+        into[high], stale[low] = low, True
+        kept = begins[home]
+        for j in alive[begins[home] : ends[home]]:
             if j == high:
                 continue
             alive[kept] = j
@@ -88,53 +87,54 @@ def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one 
                 stale[j] = True
             elif score > scores[j]:
                 best[j], scores[j] = low, score
-        left = kept
-        for j in range(len(labels)):
-            if labels[j] == high:
-                labels[j] = low
-    number = np.empty(len(labels), dtype=labels.dtype)
-    for group in range(left):
-        number[alive[group]] = group
-    for j in range(len(labels)):
-        labels[j] = number[labels[j]]
+        ends[home] = kept
+        left -= 1
+    number, found = np.empty(nodes, dtype=labels.dtype), 0
+    for i in range(nodes):
+        if into[i] == i:
+            number[i] = found
+            found += 1
+    for i in range(nodes):
+        at = i
+        while into[at] != at:
+            at = into[at]
+        labels[i] = number[at]
     return last, following
 
 
 @kernel
 def move_dense(
-    weights: Array, degrees: Array, homes: Array, pull: float, count: int, rounds: int, labels: Array
+    weights: Array, degrees: Array, begins: Array, pull: float, count: int, rounds: int, labels: Array
 ) -> None:
     """Move single nodes to the groups that they gain most by, in at most so many rounds; none gets empty."""
-    nodes = len(degrees)
     masses, sizes, ties = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count)
-    of = np.zeros(count, dtype=homes.dtype)
-    for i in range(nodes):
+    for i in range(len(degrees)):
         masses[labels[i]] += degrees[i]
         sizes[labels[i]] += 1
-        of[labels[i]] = homes[i]
     for _ in range(rounds):
         moved = False
-        for i in range(nodes):
-            own = labels[i]
-            if sizes[own] == 1:
-                continue
-            for group in range(count):
-                ties[group] = 0.0
-            for j in range(nodes):
-                if j != i:
-                    ties[labels[j]] += weights[i, j]
-            chosen = own
-            bar = ties[own] - pull * degrees[i] * (masses[own] - degrees[i]) + CLOSE * degrees[i]
-            for group in range(count):
-                gain = ties[group] - pull * degrees[i] * masses[group]
-                if group != own and ties[group] > 0.0 and of[group] == homes[i] and gain > bar:
-                    chosen, bar = group, gain
-            if chosen != own:
-                labels[i] = chosen
-                masses[own] -= degrees[i]
-                masses[chosen] += degrees[i]
-                sizes[own] -= 1
-                sizes[chosen] += 1
-                moved = True
+        for home in range(len(begins) - 1):
+            for i in range(begins[home], begins[home + 1]):
+                own = labels[i]
+                if sizes[own] == 1:
+                    continue
+                for j in range(begins[home], begins[home + 1]):
+                    ties[labels[j]] = 0.0
+                for j in range(begins[home], begins[home + 1]):
+                    if j != i:
+                        ties[labels[j]] += weights[i, j]
+                chosen, cost = own, pull * degrees[i]
+                bar = ties[own] - cost * (masses[own] - degrees[i]) + CLOSE * degrees[i]
+                for j in range(begins[home], begins[home + 1]):
+                    group = labels[j]
+                    if group != own and ties[group] > 0.0 and ties[group] - cost * masses[group] > bar:
+                        chosen, bar = group, ties[group] - cost * masses[group]
+                if chosen != own:
+                    labels[i] = chosen
+                    masses[own] -= degrees[i]
+                    masses[chosen] += degrees[i]
+                    sizes[own] -= 1
+                    sizes[chosen] += 1
+                    moved = True
         if not moved:
             break

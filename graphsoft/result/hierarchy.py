@@ -115,8 +115,8 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> print(h.between("1-0", "1-1", count=2))
         point      1-0   1-1
-        Valjean   0.07  0.90
-        Napoleon  0.96  0.04
+        Marius    0.66  0.33
+        Gavroche  0.15  0.85
         """
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
@@ -148,7 +148,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> table = h.describe()
         >>> table[0].size, round(table[0].conductance, 2), table[0].exemplars[0]
-        (10, 0.27, 'Myriel')
+        (39, 0.21, 'Valjean')
         """
         level = self._level(level)
         memberships = self._memberships(level)
@@ -229,9 +229,9 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(club, levels=[4, 2])
         >>> found = h.compare(nx.get_node_attributes(club, "club"))
         >>> found.adjusted_rand.round(2).tolist()
-        [[0.45], [0.88]]
+        [[0.46], [0.88]]
         >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
-        [('1-0', 'Mr. Hi', 0.86), ('1-1', 'Officer', 0.87)]
+        [('1-0', 'Officer', 0.86), ('1-1', 'Mr. Hi', 0.85)]
         """
         mine = NamedClusters.of_levels([self._memberships(at) for at in range(len(self))], self.nodes)
         if isinstance(other, Hierarchy):

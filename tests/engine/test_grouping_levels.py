@@ -98,6 +98,10 @@ def test_levels_within_limits_stay_above_one_that_is_not():
     levels = grouped_levels(graph, [fine, middle, coarse], sizes, Limits(1, 8))
     assert_groups(levels, sizes)
     assert max(np.bincount(groups.indices).max() for groups in levels) <= 8
+    # those of the top are the likeliest ones of what has changed below
+    found = through(fine, levels)
+    common = engine.indicator(found[1], 4).T @ engine.indicator(coarse, 2)
+    assert levels[1].indices.tolist() == common.argmax(axis=1).tolist()
     given = grouped_levels(graph, [fine, middle, coarse], sizes, Limits(1, 12))
     found = through(fine, given)
     assert [each.tolist() for each in found] == [each.tolist() for each in (fine, middle, coarse)]

@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graphsoft.engine import moving as fast
-from graphsoft.engine.moving import clumps_within, moved_through, next_merge
-from graphsoft.engine.scales import BATCHES, Floor, Scales, contraction
+from graphsoft.engine.moving import scales_by_moves, moved_through, next_merge
+from graphsoft.engine.scales import BATCHES, Layer, Scales, contraction
 from graphsoft.engine.ties import MAX_STEPS, structure_keys
 from naive import engine
 from naive import moving as naive
@@ -15,9 +15,9 @@ from shared.shapes import cloud_graph, graph_of
 from shared.strategies import graphs, plain, weight_matrices
 
 
-def floor_of(W):
+def layer_of(W):
     graph = graph_of(W) if isinstance(W, np.ndarray) else W
-    return Floor(graph, structure_keys(graph.adjacency))
+    return Layer(graph, structure_keys(graph.adjacency))
 
 
 @st.composite
@@ -34,7 +34,7 @@ def contracted(draw, graph):
     """Contract a graph within homes, and group its coarsest nodes within them: scales, labels, homes."""
     each = st.lists(st.integers(0, 1), min_size=len(graph), max_size=len(graph))
     homes = np.unique(draw(each), return_inverse=True)[1].astype(np.int32)
-    scales = contraction(floor_of(graph), draw(st.integers(1, 12)), homes)
+    scales = contraction(layer_of(graph), draw(st.integers(1, 12)), homes)
     above = scales.carried(homes)
     kinds = draw(st.lists(st.integers(0, 2), min_size=len(above), max_size=len(above)))
     labels = np.unique(3 * above + np.array(kinds), return_inverse=True)[1].astype(np.int32)
@@ -44,7 +44,7 @@ def contracted(draw, graph):
 @given(graphs(), st.data())
 def test_next_merge(graph, data):
     labels, homes = data.draw(groupings(len(graph)))
-    found = next_merge(floor_of(graph), labels, homes)
+    found = next_merge(layer_of(graph), labels, homes)
     assert found == pytest.approx(naive.next_merge(graph.adjacency.toarray(), labels, homes), rel=1e-12)
 
 
@@ -60,7 +60,7 @@ def test_moves_empty_no_group_and_leave_no_home(graph, data):
 @given(graphs(max_size=BATCHES), st.data())
 def test_nodes_that_move_one_by_one_raise_modularity(graph, data):
     scales, labels, homes = data.draw(contracted(graph))
-    pull = next_merge(scales.floors[-1], labels, homes)
+    pull = next_merge(scales.layers[-1], labels, homes)
     before, after = scales.spread(labels), moved_through(scales, labels, homes)
     W = graph.adjacency.toarray()
     worth = [naive.modularity(W, each, pull) for each in (before, after)]
@@ -71,11 +71,11 @@ def test_nodes_that_move_one_by_one_raise_modularity(graph, data):
 def test_no_move_is_left_that_empties_no_group(graph, data):
     """Rounds end when nothing moves, or after some; so few nodes with so few groups always come to an end."""
     labels, homes = data.draw(groupings(len(graph)))
-    floor, W = floor_of(graph), graph.adjacency.toarray()
-    pull = next_merge(floor, labels, homes)
+    layer, W = layer_of(graph), graph.adjacency.toarray()
+    pull = next_merge(layer, labels, homes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "ROUNDS", 100)
-        found = moved_through(Scales.of(floor), labels, homes)
+        found = moved_through(Scales.of(layer), labels, homes)
     for node in range(len(W)):
         if (found == found[node]).sum() > 1:
             won = naive.gains(W, W.sum(axis=1), found, homes, pull, node)
@@ -94,35 +94,53 @@ def blocks(size, seed=0):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_clump_in_the_wrong_group_comes_home(seed):
     W, truth = blocks(30, seed)
-    floor, homes = floor_of(W), np.zeros(len(W), dtype=np.int32)
+    layer, homes = layer_of(W), np.zeros(len(W), dtype=np.int32)
     start, home = (truth == 1).astype(np.int32), (truth > 0).astype(np.int32)
-    pull = next_merge(floor, start, homes)
+    pull = next_merge(layer, start, homes)
     assert naive.modularity(W, home, pull) > naive.modularity(W, start, pull)
-    assert moved_through(Scales.of(floor), start, homes).tolist() == start.tolist()  # not node by node
-    for scales in (contraction(floor, 10, start), clumps_within(floor, start, homes, 3)):
+    assert moved_through(Scales.of(layer), start, homes).tolist() == start.tolist()  # not node by node
+    for scales in (contraction(layer, 10, start), scales_by_moves(layer, start, homes, 3)):
         found = moved_through(scales, scales.carried(start), scales.carried(homes))
         assert found.tolist() == home.tolist()
+
+
+def test_the_last_node_of_a_group_stays():
+    # two cliques, and a group of two nodes, each with a tie to one of them
+    W = np.kron(np.eye(2), np.ones((5, 5)) - np.eye(5))
+    W = np.pad(W, (0, 2))
+    W[[10, 0, 11, 5], [0, 10, 5, 11]] = 1
+    found = moved_through(Scales.of(layer_of(W)), np.repeat([0, 1, 2], [5, 5, 2]), np.zeros(12, dtype=int))
+    assert found[:10].tolist() == [0] * 5 + [1] * 5
+    assert sorted(found[10:].tolist()) in ([0, 2], [1, 2])
+
+
+def test_clumps_are_not_fewer_than_wanted():
+    W, truth = blocks(30)
+    start, homes = (truth == 1).astype(np.int32), np.zeros(len(truth), dtype=np.int32)
+    assert len(scales_by_moves(layer_of(W), start, homes, 2).layers[-1]) <= 3
+    for fewest in (4, 7, 60):
+        assert len(scales_by_moves(layer_of(W), start, homes, fewest).layers[-1]) >= fewest
 
 
 @given(graphs(max_size=16), st.integers(1, 9), st.data())
 def test_clumps_lie_within_groups_and_are_not_too_few(graph, fewest, data):
     labels, homes = data.draw(groupings(len(graph)))
-    scales = clumps_within(floor_of(graph), labels, homes, fewest)
-    clumps = scales.spread(np.arange(len(scales.floors[-1])))
+    scales = scales_by_moves(layer_of(graph), labels, homes, fewest)
+    clumps = scales.spread(np.arange(len(scales.layers[-1])))
     assert naive.is_nested(clumps, labels)
-    assert len(scales.floors[-1]) >= min(fewest, len(graph))
-    sizes = [len(floor) for floor in scales.floors]
+    assert len(scales.layers[-1]) >= min(fewest, len(graph))
+    sizes = [len(layer) for layer in scales.layers]
     assert sizes == sorted(set(sizes), reverse=True)
 
 
 def test_moves_of_many_nodes_at_once_lose_little():
     for seed in range(5):
         W = cloud_graph(300, seed, centers=10)
-        floor = floor_of(W)
+        layer = layer_of(W)
         homes = np.zeros(300, dtype=np.int32)
-        scales = contraction(floor, 10, homes)
+        scales = contraction(layer, 10, homes)
         labels = np.arange(10, dtype=np.int32)
-        pull = next_merge(scales.floors[-1], labels, np.zeros(10, dtype=np.int32))
+        pull = next_merge(scales.layers[-1], labels, np.zeros(10, dtype=np.int32))
         found = moved_through(scales, labels, np.zeros(10, dtype=np.int32))
         worth = [naive.modularity(W, each, pull) for each in (scales.spread(labels), found)]
         assert worth[1] >= worth[0] - 1e-3 * W.sum()
@@ -134,9 +152,9 @@ def test_the_same_result_on_any_number_of_threads(monkeypatch):
     homes, found = (np.arange(400) % 2).astype(np.int32), []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-        scales = contraction(floor_of(W), 20, homes)
+        scales = contraction(layer_of(W), 20, homes)
         labels = moved_through(scales, np.arange(20, dtype=np.int32), scales.carried(homes))
-        clumps = clumps_within(scales.floors[0], labels, homes, 40)
+        clumps = scales_by_moves(scales.layers[0], labels, homes, 40)
         found.append([labels.tolist(), [step.tolist() for step in clumps.steps]])
     assert found[0] == found[1] == found[2]
     assert len(found[0][1]) > 0
@@ -144,13 +162,13 @@ def test_the_same_result_on_any_number_of_threads(monkeypatch):
 
 def improved(W, homes, count):
     """Contract within homes to a number of groups, and move nodes through the scales, and through clumps."""
-    floor = floor_of(W)
-    scales = contraction(floor, count, homes)
-    coarse = np.arange(len(scales.floors[-1]), dtype=np.int32)
+    layer = layer_of(W)
+    scales = contraction(layer, count, homes)
+    coarse = np.arange(len(scales.layers[-1]), dtype=np.int32)
     labels = moved_through(scales, coarse, scales.carried(homes))
     yield labels
-    clumps = clumps_within(floor, labels, homes, 2 * count)
-    yield clumps.spread(np.arange(len(clumps.floors[-1])))
+    clumps = scales_by_moves(layer, labels, homes, 2 * count)
+    yield clumps.spread(np.arange(len(clumps.layers[-1])))
     yield moved_through(clumps, clumps.carried(labels), clumps.carried(homes))
 
 

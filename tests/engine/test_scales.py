@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.engine.scales import BATCHES, Floor, Scales, carried, contraction, nested_steps
+from graphsoft.engine.scales import BATCHES, Layer, Scales, carried, contraction, nested_steps
 from graphsoft.engine.ties import structure_keys
 from naive import engine, moving
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain
 
 
-def floor_of(graph):
-    return Floor(graph, structure_keys(graph.adjacency))
+def layer_of(graph):
+    return Layer(graph, structure_keys(graph.adjacency))
 
 
 def labels_of(n, count=3):
@@ -27,23 +27,23 @@ def labels_of(n, count=3):
 @st.composite
 def scaled(draw, weights=plain, max_size=12):
     """A graph on up to four scales, whose nodes are any groups of those below."""
-    scales = Scales.of(floor_of(draw(graphs(max_size=max_size, weights=weights))))
+    scales = Scales.of(layer_of(draw(graphs(max_size=max_size, weights=weights))))
     for _ in range(draw(st.integers(0, 3))):
-        n = len(scales.floors[-1])
+        n = len(scales.layers[-1])
         scales = scales.extended(draw(labels_of(n, n)))
     return scales
 
 
 def wholes(scales):
     """For each scale the node of every finest one."""
-    whole = np.arange(len(scales.floors[0]))
+    whole = np.arange(len(scales.layers[0]))
     return [whole] + [whole := step[whole] for step in scales.steps]
 
 
 def same(one, other):
     """Whether scales have the same nodes, edges and keys."""
     assert [step.tolist() for step in one.steps] == [step.tolist() for step in other.steps]
-    for mine, theirs in zip(one.floors, other.floors, strict=True):
+    for mine, theirs in zip(one.layers, other.layers, strict=True):
         assert mine.keys.tolist() == theirs.keys.tolist()
         np.testing.assert_array_equal(mine.graph.adjacency.toarray(), theirs.graph.adjacency.toarray())
     return True
@@ -51,14 +51,14 @@ def same(one, other):
 
 def assert_sums(scales):
     """Check that each scale has the summed weights, degrees and keys of the finest."""
-    floor = scales.floors[0]
-    W = floor.graph.adjacency.toarray()
-    for above, whole in zip(scales.floors, wholes(scales), strict=True):
+    layer = scales.layers[0]
+    W = layer.graph.adjacency.toarray()
+    for above, whole in zip(scales.layers, wholes(scales), strict=True):
         assert sorted(set(whole.tolist())) == list(range(len(above)))
         S = engine.indicator(whole, len(above))
         np.testing.assert_allclose(above.graph.adjacency.toarray(), engine.contract(W, whole, len(above)))
-        np.testing.assert_allclose(above.graph.degrees, S.T @ floor.graph.degrees)
-        sums = [sum(floor.keys[whole == q].tolist()) % 2**64 for q in range(len(above))]
+        np.testing.assert_allclose(above.graph.degrees, S.T @ layer.graph.degrees)
+        sums = [sum(layer.keys[whole == q].tolist()) % 2**64 for q in range(len(above))]
         assert above.keys.tolist() == sums
 
 
@@ -70,30 +70,30 @@ def test_a_scale_sums_up_the_graph(scales):
 @given(graphs(), st.integers(1, 9), st.data())
 def test_contraction_reaches_its_size_and_keeps_homes_apart(graph, fewest, data):
     homes = data.draw(labels_of(len(graph)))
-    scales = contraction(floor_of(graph), fewest, homes)
-    assert len(scales.floors[-1]) == min(len(graph), max(fewest, homes.max() + 1))
+    scales = contraction(layer_of(graph), fewest, homes)
+    assert len(scales.layers[-1]) == min(len(graph), max(fewest, homes.max() + 1))
     assert_sums(scales)
     assert moving.is_nested(wholes(scales)[-1], homes)
-    for below, above in pairwise(scales.floors):
+    for below, above in pairwise(scales.layers):
         assert len(above) < len(below)
 
 
 def test_merges_follow_edges_within_homes_while_there_are_any():
     graph = graph_of(ring_of_cliques(cliques=6))
-    found = wholes(contraction(floor_of(graph), 6, np.zeros(30, dtype=np.int32)))[-1]
+    found = wholes(contraction(layer_of(graph), 6, np.zeros(30, dtype=np.int32)))[-1]
     assert moving.same_partition(found, np.arange(30) // 5)
     homes = (np.arange(30) % 5 == 0).astype(np.int32)  # one node of each clique is not with the others
-    found = wholes(contraction(floor_of(graph), 12, homes))[-1]
+    found = wholes(contraction(layer_of(graph), 12, homes))[-1]
     assert moving.same_partition(found, np.arange(30) // 5 + 6 * homes)
     # no edge is left within homes, and these nodes are the lightest
-    found = wholes(contraction(floor_of(graph), 9, homes))[-1]
+    found = wholes(contraction(layer_of(graph), 9, homes))[-1]
     assert moving.same_partition(found[homes == 0], np.repeat(np.arange(6), 4))
 
 
 @pytest.mark.parametrize("fewest", [1, 7, 40])
 def test_contraction_goes_down_by_about_a_quarter(fewest):
-    scales = contraction(floor_of(graph_of(cloud_graph(240))), fewest, np.zeros(240, dtype=int))
-    sizes = [len(floor) for floor in scales.floors]
+    scales = contraction(layer_of(graph_of(cloud_graph(240))), fewest, np.zeros(240, dtype=int))
+    sizes = [len(layer) for layer in scales.layers]
     assert sizes[-1] == fewest
     assert all(5 * above >= below >= above for below, above in pairwise(sizes))
     assert len(sizes) <= 6
@@ -102,24 +102,24 @@ def test_contraction_goes_down_by_about_a_quarter(fewest):
 def test_without_edges_light_nodes_of_a_home_merge():
     graph = graph_of(np.diag([5.0, 1, 4, 1, 9, 7]))
     one = np.zeros(6, dtype=np.int32)
-    assert moving.same_partition(wholes(contraction(floor_of(graph), 5, one))[-1], [0, 1, 2, 1, 3, 4])
+    assert moving.same_partition(wholes(contraction(layer_of(graph), 5, one))[-1], [0, 1, 2, 1, 3, 4])
     homes = np.array([0, 0, 0, 1, 0, 0], dtype=np.int32)
-    assert moving.same_partition(wholes(contraction(floor_of(graph), 5, homes))[-1], [0, 1, 1, 2, 3, 4])
-    assert moving.same_partition(wholes(contraction(floor_of(graph), 1, homes))[-1], homes)
-    assert len(contraction(floor_of(graph_of(np.zeros((300, 300)))), 7, np.zeros(300, int)).floors[-1]) == 7
+    assert moving.same_partition(wholes(contraction(layer_of(graph), 5, homes))[-1], [0, 1, 1, 2, 3, 4])
+    assert moving.same_partition(wholes(contraction(layer_of(graph), 1, homes))[-1], homes)
+    assert len(contraction(layer_of(graph_of(np.zeros((300, 300)))), 7, np.zeros(300, int)).layers[-1]) == 7
 
 
 def test_progress_rises_to_the_end():
     seen = []
     graph = graph_of(ring_of_cliques())
-    contraction(floor_of(graph), 3, np.zeros(20, dtype=int), lambda *step: seen.append(step))
+    contraction(layer_of(graph), 3, np.zeros(20, dtype=int), lambda *step: seen.append(step))
     assert seen[-1] == ("coarsening", 17, 17)
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 
 
 @given(scaled(), st.data())
 def test_steps_of_some_nodes_within_their_groups(scales, data):
-    n = len(scales.floors[0])
+    n = len(scales.layers[0])
     nodes = np.array(sorted(data.draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True))))
     labels = data.draw(labels_of(len(nodes)))
     found, steps = np.arange(len(nodes)), nested_steps(scales.steps, nodes, labels)
@@ -133,7 +133,7 @@ def test_steps_of_some_nodes_within_their_groups(scales, data):
 
 @given(scaled(), st.data())
 def test_within_groups(scales, data):
-    labels = data.draw(labels_of(len(scales.floors[0])))
+    labels = data.draw(labels_of(len(scales.layers[0])))
     split = scales.within(labels)
     assert_sums(split)
     for whole, found in zip(wholes(scales), wholes(split), strict=True):
@@ -145,10 +145,10 @@ def test_within_groups(scales, data):
 def test_parts_of_scales_fit_together(scales, data):
     at = data.draw(st.integers(0, len(scales.steps)))
     below, above = scales.cut(at)
-    assert below.floors[-1] is above.floors[0]
+    assert below.layers[-1] is above.layers[0]
     assert (len(below.steps), len(above.steps)) == (at, len(scales.steps) - at)
     assert same(below.joined(above), scales)
-    values = data.draw(labels_of(len(scales.floors[-1]), 4))
+    values = data.draw(labels_of(len(scales.layers[-1]), 4))
     finest = scales.spread(values)
     assert finest.tolist() == values[wholes(scales)[-1]].tolist()
     assert finest.tolist() == below.spread(above.spread(values)).tolist()
@@ -160,11 +160,11 @@ def test_parts_of_scales_fit_together(scales, data):
 
 @given(graphs(max_size=30, weights=plain))
 def test_each_node_is_in_one_batch(graph):
-    floor = floor_of(graph)
-    assert len(floor.batches) == min(BATCHES, len(floor))
-    assert sorted(np.concatenate(floor.batches).tolist()) == list(range(len(floor)))
-    for batch in floor.batches:
+    layer = layer_of(graph)
+    assert len(layer.batches) == min(BATCHES, len(layer))
+    assert sorted(np.concatenate(layer.batches).tolist()) == list(range(len(layer)))
+    for batch in layer.batches:
         assert batch.tolist() == sorted(batch.tolist())
-    assert (np.diff(floor.keys[floor.order].astype(float)) >= 0).all()
-    for batch, following in pairwise(floor.batches):
-        assert floor.keys[batch].max() <= floor.keys[following].min()
+    assert (np.diff(layer.keys[layer.order].astype(float)) >= 0).all()
+    for batch, following in pairwise(layer.batches):
+        assert layer.keys[batch].max() <= layer.keys[following].min()
