@@ -4,8 +4,8 @@
 
 `graphsoft.bipartite_graph` makes a node of every row and every column of a table. So a cluster holds
 documents together with the words that they use, and no second step has to describe it. Relation factorization
-of such a graph is the aspect model (probabilistic latent semantic analysis). It starts from a contraction of
-the graph instead of random numbers, and a hierarchy comes on top.
+of such a graph is the aspect model (probabilistic latent semantic analysis). It starts from groups
+that are found in the graph, instead of from random numbers, and a hierarchy comes on top.
 
 For each cluster the script prints the words that characterize it most, each with its probability of belonging
 to the cluster, and then the words that are torn between clusters. The picture shows the table with its rows

@@ -58,11 +58,12 @@ def hierarchy(
         passed as `neighbors` is kept for new points, so do not fit it to other data.
     method : str, settings, or a sequence of them with one for each level
         How clusters are found: a key of ``graphsoft.methods.METHODS``, or settings such as
-        ``Relation(support="dense")``. Above the finest level a method clusters the graph of the clusters
-        below. A method that looks at features is given the mean features of these clusters.
+        ``Relation(support="dense")``. Relation factorization finds the levels from the top down, each within
+        the one above. Other methods begin with the finest level; above it they cluster the graph of the
+        clusters below, or their mean features.
     polish : bool
-        Refine every level on the graph of the points. Without it each level only clusters the cluster graph
-        below it, as in the paper. It has an effect only if relation factorization finds all levels.
+        Find and refine every level on the graph of the points. Without it each level clusters the cluster
+        graph below it, as in the paper. It has an effect only if relation factorization finds all levels.
     must_link, cannot_link, known
         What you know of some points; see :func:`graphsoft.cluster`. It changes the weights that the levels
         are found in. Polished levels also avoid grouping clusters whose points are mostly known to be apart.
@@ -74,7 +75,8 @@ def hierarchy(
         `Hierarchy.tree`. These limits are always kept. They need polished relation factorization.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
-        Relation factorization uses none. With None the same call gives the same answer every time.
+        Relation factorization has its own, which are always the same. With None the same call gives the same
+        answer every time.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 FOLDERS = [EXAMPLES, EXAMPLES / "papers", EXAMPLES / "benchmarks"]
 SCRIPTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.py"))]
 # a script without options, and modules that scripts import
-WITHOUT_OPTIONS = {"quickstart", "sets", "machine", "peers", "processes"}
+WITHOUT_OPTIONS = {"quickstart", "sets", "nested_sets", "nested_tools", "machine", "peers", "processes"}
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsoft
-from graphsoft.engine import dividing
-from graphsoft.engine import merging, sweeps, ties
+from graphsoft.engine import dividing, merging, sweeps, ties
 from graphsoft.engine.coarsening import coarsen
 
 LEVELS = [50, 10]

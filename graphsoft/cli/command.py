@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--polish",
         action=argparse.BooleanOptionalAction,
-        help="refine every level on the graph of the points",
+        help="find and refine every level on the graph of the points",
     )
     add("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
     add("--max-children", type=int, metavar="M", help="most clusters under each of the next level")

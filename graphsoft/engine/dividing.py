@@ -12,7 +12,8 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.drawing import median_grouping
-from graphsoft.engine.moving import scales_by_moves, moved_through
+from graphsoft.engine.moving import moved_through, next_merge, scales_by_moves
+from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
@@ -94,15 +95,16 @@ class Division:
         begin = next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
         below, scales = scales.cut(begin)
         home = below.carried(homes)
-        labels = _first_groups(scales, home, count)
+        labels, apart = _first_groups(scales, home, count)
         for cycle in range(CYCLES + CYCLES_BY_MOVES):
             self._count_step()
             if cycle < CYCLES:
                 way = scales.within(labels)
             else:
-                way = scales_by_moves(scales.layers[0], labels, home, 2 * count)
-            labels = moved_through(way, way.carried(labels), way.carried(home))
-        return moved_through(below, labels, home) if below.steps else labels
+                pull = apart * next_merge(scales.layers[0], labels, home)
+                way = scales_by_moves(scales.layers[0], labels, pull, 2 * count)
+            labels = moved_through(way, way.carried(labels), way.carried(home), apart)
+        return moved_through(below, labels, home, apart) if below.steps else labels
 
     def _scales_of(self, inside: Array, homes: Array, small: int) -> Scales:
         """Contract the graph of some nodes within their homes, until `small` nodes are left."""
@@ -118,27 +120,32 @@ class Division:
         return scales.joined(contraction(scales.layers[-1], small, scales.carried(homes)))
 
 
-def _first_groups(scales: Scales, homes: Array, count: int) -> Array:
-    """Group the coarsest nodes, after the finest have moved between them: the groups of the finest."""
+def _first_groups(scales: Scales, homes: Array, count: int) -> tuple[Array, float]:
+    """Group the coarsest nodes, after the finest have moved between them.
+
+    Returns the groups of the finest nodes, and how far apart they are, see `median_grouping`.
+    """
     small = np.arange(len(scales.layers[-1]), dtype=np.int32)
     if len(small) <= count:
-        return scales.spread(small)
+        return scales.spread(small), 1.0
     if scales.steps:
         small = moved_through(scales, small, scales.carried(homes))
     layer = scales.layers[0].above(small)
     edges = scales.layers[0].graph.adjacency.nnz / 2
-    return _drawn(layer, carried(homes, small), edges, count)[small]
+    groups, apart = _drawn(layer, carried(homes, small), edges, count)
+    return groups[small], apart
 
 
-def _drawn(small: Layer, homes: Array, edges: float, count: int) -> Array:
+def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array, float]:
     """Group a small graph by the median of many draws."""
     order = small.order[np.argsort(homes[small.order], kind="stable")]
     places = np.empty(len(small), dtype=np.int32)
     places[order] = np.arange(len(small), dtype=np.int32)
-    found, weights = small.graph.adjacency.tocoo(), np.zeros((len(small), len(small)), dtype=np.float32)
+    found = small.graph.adjacency.tocoo()
+    weights = np.zeros((len(small), len(small)), dtype=weight_type(found.data))
     weights[places[found.row], places[found.col]] = found.data
-    groups: Array = median_grouping(weights, homes[order], edges, count)[places]
-    return groups
+    groups, apart = median_grouping(weights, homes[order], edges, count)
+    return groups[places], apart
 
 
 def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> Array:

@@ -28,8 +28,8 @@ FEWEST_EDGES = 0.01
 SEED = 0
 
 
-def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> Array:
-    """Group the nodes of a dense graph into `count` groups, none across homes: the number of each node's.
+def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> tuple[Array, float]:
+    """Group the nodes of a dense graph into `count` groups, none across homes.
 
     Parameters
     ----------
@@ -42,10 +42,18 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> A
     count : int
         At least the number of homes, at most m.
 
+    Returns
+    -------
+    ndarray of shape (m,)
+        The number of each node's group.
+    float
+        How far apart the groups are: the square root of what the last merge was worth over what the next one
+        would be. A pull so many times that of the next merge is in the middle of the two.
+
     Examples
     --------
     >>> pairs = np.array([[0.0, 9, 1, 0], [9, 0, 1, 1], [1, 1, 0, 9], [0, 1, 9, 0]])
-    >>> median_grouping(pairs, np.zeros(4, dtype=int), edges=11, count=2).tolist()
+    >>> median_grouping(pairs, np.zeros(4, dtype=int), edges=11, count=2)[0].tolist()
     [0, 0, 1, 1]
     """
     begins = np.searchsorted(homes, np.arange(homes[-1] + 2))
@@ -57,21 +65,23 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> A
     labels, wanted = np.empty(len(homes), dtype=np.int64), min(DRAWS, max(2, NODES_DRAWN // len(homes)))
     if not len(pairs):  # there is nothing to draw
         merge_dense(within, degrees, begins, count, labels)
-        return labels
+        return labels, 1.0
     shapes = np.maximum(2.0 * edges / degrees.sum() * within.ravel()[pairs], FEWEST_EDGES)
 
-    def draw(start: int, stop: int) -> Array:
+    def draw(start: int, stop: int) -> tuple[Array, float]:
         drawn, labels = np.triu(within), np.empty(len(homes), dtype=np.int64)
         if start:
             drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
         drawn += drawn.T
         masses = loops + drawn.sum(axis=1, dtype=np.float64)
         last, following = merge_dense(drawn, masses, begins, count, labels)
-        move_dense(within, degrees, begins, np.sqrt(last * following), count, ROUNDS, labels)
-        return labels
+        apart = np.sqrt(last / following) if following else 1.0
+        move_dense(within, degrees, begins, apart * following, count, ROUNDS, labels)
+        return labels, max(1.0, apart)
 
     draws = list(map_pieces(draw, [(number, number + 1) for number in range(wanted)]))
-    return _median(_least_fragmented(np.array(draws), degrees, count), degrees, count)
+    found = _least_fragmented(np.array([labels for labels, _ in draws]), degrees, count)
+    return _median(found, degrees, count), draws[0][1]
 
 
 def _least_fragmented(draws: Array, masses: Array, count: int) -> Array:

@@ -19,7 +19,7 @@ from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.moving import Parts, best_groups, move_nodes
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["scales_by_moves", "moved_through", "next_merge"]
+__all__ = ["moved_through", "next_merge", "scales_by_moves"]
 
 # After so many rounds a scale is left.
 ROUNDS = 5
@@ -52,7 +52,7 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     return float((edges.data[between] / degrees[row] / degrees[col]).max(initial=0.0))
 
 
-def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
+def moved_through(scales: Scales, labels: Array, homes: Array, above_next: float = 1.0) -> Array:
     """Move the nodes of all scales between groups, from the coarsest scale: the new labels of the finest.
 
     Parameters
@@ -61,8 +61,10 @@ def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
     labels, homes : ndarray
         For the nodes of the coarsest scale their group, none of which gets empty; and its home, which no
         node leaves.
+    above_next : float
+        How many times as large as what the next merge is worth the pull is.
     """
-    pull, of_group = next_merge(scales.layers[-1], labels, homes), carried(homes, labels)
+    pull, of_group = above_next * next_merge(scales.layers[-1], labels, homes), carried(homes, labels)
     for level in reversed(range(len(scales.layers))):
         labels = _moved(scales.layers[level], _parts_of(scales.layers[level], labels, of_group), pull, 1)
         if level:
@@ -70,12 +72,12 @@ def moved_through(scales: Scales, labels: Array, homes: Array) -> Array:
     return labels
 
 
-def scales_by_moves(layer: Layer, labels: Array, homes: Array, fewest: int) -> Scales:
+def scales_by_moves(layer: Layer, labels: Array, pull: float, fewest: int) -> Scales:
     """Find coarser scales inside groups: nodes move together from being alone, then these clumps, and so on.
 
     It ends when nothing moves any more, or fewer than `fewest` clumps would be left.
     """
-    scales, pull = Scales.of(layer), next_merge(layer, labels, homes)
+    scales = Scales.of(layer)
     while len(scales.layers[-1]) > fewest:
         layer = scales.layers[-1]
         parts = _parts_of(layer, np.arange(len(layer)), labels)

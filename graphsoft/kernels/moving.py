@@ -71,23 +71,25 @@ def best_groups(
 def move_nodes(
     rows: Rows, degrees: Array, parts: Parts, nodes: Array, best: Array, least: int, restless: Array
 ) -> int:
-    """Move nodes to their best groups, but leave `least` nodes in each; mark them and their neighbors.
+    """Move nodes to their best groups, but leave `least` nodes in each.
 
-    Returns how many moved.
+    Those that wanted to move are marked, and the neighbors of those that did. Returns how many moved.
     """
     labels, _, _, masses, sizes = parts
     moved = 0
     for at in range(len(nodes)):
         i, to = nodes[at], best[at]
         own = labels[i]
-        if to == own or sizes[own] <= least:
+        if to == own:
+            continue
+        restless[i] = True
+        if sizes[own] <= least:
             continue
         labels[i] = to
         masses[own] -= degrees[i]
         masses[to] += degrees[i]
         sizes[own] -= 1
         sizes[to] += 1
-        restless[i] = True
         for edge in range(rows.ptr[i], rows.ptr[i + 1]):
             restless[rows.columns[edge]] = True
         moved += 1

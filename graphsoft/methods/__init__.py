@@ -75,7 +75,7 @@ def method_named(method: Any, argument: str = "method") -> Method:
     Examples
     --------
     >>> method_named("relation")
-    Relation(loss='kullback-leibler', support='adaptive', rounds=3, sweeps=3, max_sweeps=200)
+    Relation(loss='kullback-leibler', support='adaptive', rounds=1, sweeps=3, max_sweeps=200)
     """
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]

@@ -82,7 +82,7 @@ class Relation:
 
     loss: str | float = "kullback-leibler"
     support: str = "adaptive"
-    rounds: int = 3
+    rounds: int = 1
     sweeps: int = 3
     max_sweeps: int = 200
 

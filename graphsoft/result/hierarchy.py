@@ -115,7 +115,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> print(h.between("1-0", "1-1", count=2))
         point      1-0   1-1
-        Marius    0.66  0.33
+        Marius    0.66  0.34
         Gavroche  0.15  0.85
         """
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
@@ -148,7 +148,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> table = h.describe()
         >>> table[0].size, round(table[0].conductance, 2), table[0].exemplars[0]
-        (39, 0.21, 'Valjean')
+        (39, 0.22, 'Valjean')
         """
         level = self._level(level)
         memberships = self._memberships(level)

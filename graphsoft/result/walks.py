@@ -141,7 +141,7 @@ class EquivalentAdjacency(WalkAdjacency):
     >>> level = graphsoft.hierarchy(nx.barbell_graph(3, 0), levels=[2])[0]
     >>> walk = level.equivalent_adjacency
     >>> walk.row(0).round(2).tolist()
-    [0.57, 0.57, 0.71, 0.14, 0.0, 0.0]
+    [0.57, 0.57, 0.68, 0.18, 0.0, 0.0]
     >>> walk.nearest(0, 1)[0].tolist(), walk.entry(0, 5)
     ([2], 0.0)
     """

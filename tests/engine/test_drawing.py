@@ -17,7 +17,8 @@ def grouped(W, count, homes=None, edges=None):
     edges = np.count_nonzero(W) / 2 if edges is None or not W.any() else edges
     order = np.argsort(homes, kind="stable")
     found = np.empty(len(W), dtype=np.int64)
-    found[order] = median_grouping(W[order][:, order], homes[order], edges, count)
+    found[order], apart = median_grouping(W[order][:, order], homes[order], edges, count)
+    assert apart >= 1
     return found
 
 

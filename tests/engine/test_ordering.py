@@ -40,7 +40,7 @@ def test_weights_that_float32_cannot_hold_still_count():
         W[8, [0, 1, 5]] = W[[0, 1, 5], 8] = tiny, tiny, 3 * tiny
         for turn in (slice(None), slice(None, None, -1)):
             graph = graph_of(W[turn][:, turn])
-            h = graphsoft.hierarchy(graph, [2])
+            h = graphsoft.hierarchy(graph, [2], method=graphsoft.methods.Relation(rounds=3))
             labels = h[0].labels[turn]
             assert labels[8] == labels[5] != labels[0]
             assert h.report.levels[0].kkt_gap == pytest.approx(assess(graph, h[0].memberships).gap)

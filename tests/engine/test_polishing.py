@@ -151,7 +151,8 @@ def test_refining_reports_its_progress():
 
 def test_levels_above_take_one_round_and_the_finest_its_rounds_within_groups():
     X, seen = np.random.default_rng(0).normal(size=(200, 3)), []
-    h = graphsoft.hierarchy(X, [20, 8, 3], progress=lambda *step: seen.append(step))
+    method = Relation(rounds=3)
+    h = graphsoft.hierarchy(X, [20, 8, 3], method=method, progress=lambda *step: seen.append(step))
     finest, between, top = h.report.levels
     assert [len(each.trace) for each in h.report.levels] == [3, 1, 1]
     assert (finest.sweeps, between.sweeps, top.sweeps) == (12, 4, 4)

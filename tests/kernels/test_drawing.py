@@ -14,7 +14,7 @@ from shared.strategies import extreme, plain, small, weight_matrices
 
 @st.composite
 def housed(draw, weights=None, max_size=10):
-    """Draw weights, none across homes, the masses of nodes, which count such weights too, and rising homes."""
+    """Draw weights, none across homes, the masses of nodes, which count those too, and rising homes."""
     W = draw(weight_matrices(1, max_size, weights))
     homes = np.array(draw(st.lists(st.integers(0, 2), min_size=len(W), max_size=len(W))), dtype=np.int64)
     homes = np.sort(np.unique(homes, return_inverse=True)[1])

@@ -53,7 +53,10 @@ def moved(W, labels, nodes, best, least):
     """Move nodes one by one but leave `least` in each group: labels, which nodes to look at again, moves."""
     labels, restless, moves = list(labels), set(), 0
     for i, to in zip(nodes, best, strict=True):
-        if to != labels[i] and labels.count(labels[i]) > least:
+        if to == labels[i]:
+            continue
+        restless.add(int(i))
+        if labels.count(labels[i]) > least:
             labels[i] = to
             restless |= {int(i), *np.flatnonzero(W[i]).tolist()}
             moves += 1
