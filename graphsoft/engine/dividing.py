@@ -142,7 +142,7 @@ def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array,
     places = np.empty(len(small), dtype=np.int32)
     places[order] = np.arange(len(small), dtype=np.int32)
     found = small.graph.adjacency.tocoo()
-    weights = np.zeros((len(small), len(small)), dtype=weight_type(found.data))
+    weights: Array = np.zeros((len(small), len(small)), dtype=weight_type(found.data))
     weights[places[found.row], places[found.col]] = found.data
     groups, apart = median_grouping(weights, homes[order], edges, count)
     return groups[places], apart
