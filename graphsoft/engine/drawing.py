@@ -74,8 +74,9 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
             drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
         drawn += drawn.T
         masses = loops + drawn.sum(axis=1, dtype=np.float64)
-        last, following = merge_dense(drawn, masses, begins, count, labels)
-        apart = np.sqrt(last / following) if following else 1.0
+        with np.errstate(over="ignore"):  # of a very light pair, which then is the first to merge
+            last, following = merge_dense(drawn, masses, begins, count, labels)
+        apart = np.sqrt(last / following) if following and np.isfinite(last) else 1.0
         move_dense(within, degrees, begins, apart * following, count, ROUNDS, labels)
         return labels, max(1.0, apart)
 

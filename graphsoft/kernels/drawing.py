@@ -22,9 +22,8 @@ def _best_of(weights: Array, masses: Array, others: Array, i: int, best: Array, 
     """Find the partner of largest ``w_ij / (d_i d_j)`` for node i."""
     chosen, score = -1, 0.0
     for j in others:
-        value = weights[i, j] / masses[j]
-        if value > score and j != i:
-            chosen, score = j, value
+        if j != i and weights[i, j] > 0.0 and weights[i, j] / masses[j] > score:
+            chosen, score = j, weights[i, j] / masses[j]
     best[i], scores[i] = chosen, score / masses[i] if chosen >= 0 else 0.0
 
 
@@ -82,11 +81,11 @@ def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one 
                 continue
             weights[low, j] += weights[high, j]
             weights[j, low] = weights[low, j]
-            score = weights[j, low] / masses[j] / masses[low]
+            weight = weights[j, low]
             if best[j] in (low, high):
                 stale[j] = True
-            elif score > scores[j]:
-                best[j], scores[j] = low, score
+            elif weight > 0.0 and weight / masses[j] / masses[low] > scores[j]:
+                best[j], scores[j] = low, weight / masses[j] / masses[low]
         ends[home] = kept
         left -= 1
     number, found = np.empty(nodes, dtype=labels.dtype), 0

@@ -30,8 +30,7 @@ def begins_of(homes):
 
 def merged(within, d, homes, count):
     labels = np.empty(len(d), dtype=np.int64)
-    with np.errstate(invalid="ignore"):  # the score of a node without weights is 0 / 0
-        last, following = merge_dense(within.copy(), d.copy(), begins_of(homes), count, labels)
+    last, following = merge_dense(within.copy(), d.copy(), begins_of(homes), count, labels)
     return labels, last, following
 
 
