@@ -26,6 +26,7 @@ from graphsoft.kernels.contraction import Members, contract, greedy_matching
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
+    "SHRINK_FACTOR",
     "Scale",
     "coarsen",
     "contracted",

@@ -25,9 +25,9 @@ NODES_EACH = 12
 FEWEST_NODES, MOST_NODES = 200, 640
 # A graph with fewer nodes for each group is not grouped many times.
 LEAST_EACH = 4
-# How often nodes move through the scales of the contraction, and then through scales made by moves. This is
-# done on the finest scale that has at most so many nodes, or so many for each group. From there they move
-# once more, down to the graph itself.
+# How often nodes move through the scales of the contraction, and then through scales made by moves. These
+# cycles run on the finest scale with at most MAX_NODES nodes, or MAX_NODES_EACH for each group. From there
+# the nodes move once more through the finer scales.
 CYCLES, CYCLES_BY_MOVES = 2, 2
 MAX_NODES, MAX_NODES_EACH = 1 << 14, 40
 
@@ -55,12 +55,14 @@ class Division:
 
     def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
         self._layer = Layer(graph, structure_keys(graph.adjacency))
-        self._progress, self._done, self._steps = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
+        self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._labels = np.zeros(len(graph), dtype=np.int32)
-        self._way: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
+        self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
 
     def into(self, count: int) -> Array:
         """Divide the graph into `count` groups within the present ones: the number of each node's group.
+
+        `count` must be at least the number of the present groups.
 
         Groups within one group have consecutive numbers, the heaviest first. Strays join the heaviest.
         """
@@ -80,12 +82,14 @@ class Division:
         """Tell progress of a step, or that the steps of a division are done."""
         self._done += to_end_of - self._done % to_end_of
         if self._progress is not None:
-            self._progress("dividing", self._done, self._steps)
+            self._progress("dividing", self._done, self._planned)
 
     def _groups(self, inside: Array, count: int) -> Array:
         """Divide the graph of some nodes, none of them strays, into groups in any order."""
         if len(inside) <= count:
             return np.arange(len(inside), dtype=np.int32)
+        if count == int(self._labels.max()) + 1:
+            return self._labels[inside]
         small = min(max(FEWEST_NODES, NODES_EACH * count), MOST_NODES)
         if small < LEAST_EACH * count:
             small = count
@@ -95,35 +99,36 @@ class Division:
         begin = next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
         below, scales = scales.cut(begin)
         home = below.carried(homes)
-        labels, apart = _first_groups(scales, home, count)
+        edges = self._layer.graph.adjacency.nnz / 2
+        labels, above_next = _first_groups(scales, home, edges, count)
         for cycle in range(CYCLES + CYCLES_BY_MOVES):
             self._count_step()
             if cycle < CYCLES:
                 way = scales.within(labels)
             else:
-                pull = apart * next_merge(scales.layers[0], labels, home)
+                pull = above_next * next_merge(scales.layers[0], labels, home)
                 way = scales_by_moves(scales.layers[0], labels, pull, 2 * count)
-            labels = moved_through(way, way.carried(labels), way.carried(home), apart)
-        return moved_through(below, labels, home, apart) if below.steps else labels
+            labels = moved_through(way, way.carried(labels), way.carried(home), above_next)
+        return moved_through(below, labels, home, above_next) if below.steps else labels
 
     def _scales_of(self, inside: Array, homes: Array, small: int) -> Scales:
         """Contract the graph of some nodes within their homes, until `small` nodes are left."""
         whole, scales = self._layer, None
-        if self._way is None:
+        if self._contraction is None:
             components, alone = whole.graph.components, np.zeros(len(whole), dtype=np.int32)
             scales = contraction(whole, small + int(components.max()) + 1, alone, self._progress)
-            self._way = scales.steps
+            self._contraction = scales.steps
         if scales is None or len(inside) < len(whole):
             finest = Layer(subgraph(whole.graph, inside), whole.keys[inside])
-            steps = nested_steps(self._way, inside, homes)
+            steps = nested_steps(self._contraction, inside, homes)
             scales = Scales.of(finest).extended(*(step for step in steps if step.max() >= small))
         return scales.joined(contraction(scales.layers[-1], small, scales.carried(homes)))
 
 
-def _first_groups(scales: Scales, homes: Array, count: int) -> tuple[Array, float]:
+def _first_groups(scales: Scales, homes: Array, edges: float, count: int) -> tuple[Array, float]:
     """Group the coarsest nodes, after the finest have moved between them.
 
-    Returns the groups of the finest nodes, and how far apart they are, see `median_grouping`.
+    Returns the groups of the finest nodes, and how many times that of the next merge the pull is to be.
     """
     small = np.arange(len(scales.layers[-1]), dtype=np.int32)
     if len(small) <= count:
@@ -131,9 +136,8 @@ def _first_groups(scales: Scales, homes: Array, count: int) -> tuple[Array, floa
     if scales.steps:
         small = moved_through(scales, small, scales.carried(homes))
     layer = scales.layers[0].above(small)
-    edges = scales.layers[0].graph.adjacency.nnz / 2
-    groups, apart = _drawn(layer, carried(homes, small), edges, count)
-    return groups[small], apart
+    groups, above_next = _drawn(layer, carried(homes, small), edges, count)
+    return groups[small], above_next
 
 
 def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array, float]:
@@ -144,8 +148,8 @@ def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array,
     found = small.graph.adjacency.tocoo()
     weights: Array = np.zeros((len(small), len(small)), dtype=weight_type(found.data))
     weights[places[found.row], places[found.col]] = found.data
-    groups, apart = median_grouping(weights, homes[order], edges, count)
-    return groups[places], apart
+    groups, above_next = median_grouping(weights, homes[order], edges, count)
+    return groups[places], above_next
 
 
 def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> Array:

@@ -47,8 +47,8 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
     ndarray of shape (m,)
         The number of each node's group.
     float
-        How far apart the groups are: the square root of what the last merge was worth over what the next one
-        would be. A pull so many times that of the next merge is in the middle of the two.
+        The square root of what the last merge was worth over what the next one would be, at least 1. A pull
+        so many times that of the next merge is the geometric mean of the two.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
         masses = loops + drawn.sum(axis=1, dtype=np.float64)
         with np.errstate(over="ignore"):  # of a very light pair, which then is the first to merge
             last, following = merge_dense(drawn, masses, begins, count, labels)
-        apart = np.sqrt(last / following) if following and np.isfinite(last) else 1.0
-        move_dense(within, degrees, begins, apart * following, count, ROUNDS, labels)
-        return labels, max(1.0, apart)
+        above_next = np.sqrt(last / following) if following and np.isfinite(last) else 1.0
+        move_dense(within, degrees, begins, above_next * following, count, ROUNDS, labels)
+        return labels, max(1.0, above_next)
 
     draws = list(map_pieces(draw, [(number, number + 1) for number in range(wanted)]))
     found = _least_fragmented(np.array([labels for labels, _ in draws]), degrees, count)

@@ -28,7 +28,7 @@ ROUNDS = 5
 def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     """Find the largest ``w / (d d)`` between two groups of one home: what the next merge would be worth.
 
-    At this pull moves neither split groups nor empty them. It is 0 if no edge leads from group to group.
+    At this pull no two whole groups gain by merging. It is 0 if no edge leads from group to group.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def moved_through(scales: Scales, labels: Array, homes: Array, above_next: float
 
 
 def scales_by_moves(layer: Layer, labels: Array, pull: float, fewest: int) -> Scales:
-    """Find coarser scales inside groups: nodes move together from being alone, then these clumps, and so on.
+    """Find coarser scales inside groups: each node begins alone, then each group of these, and so on.
 
-    It ends when nothing moves any more, or fewer than `fewest` clumps would be left.
+    It ends when nothing moves any more, or fewer than `fewest` nodes would be left.
     """
     scales = Scales.of(layer)
     while len(scales.layers[-1]) > fewest:

@@ -10,15 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted, numbered
+from graphsoft.engine.coarsening import SHRINK_FACTOR, contracted, numbered
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph
 
 __all__ = ["Layer", "Scales", "carried", "contraction", "nested_steps"]
 
-# A scale has this many times fewer nodes than the one below.
-SHRINK_FACTOR = 4
 # Nodes are moved in so many batches.
 BATCHES = 8
 
@@ -163,6 +161,7 @@ def contraction(layer: Layer, fewest: int, homes: Array, progress: Progress | No
             if progress is not None:
                 progress("coarsening", whole - len(merging.alive), whole - fewest)
         step, left = merging.numbered()
+        del merging  # it takes as much memory as a quarter of the graph
         if left == len(layer):
             step, left = _light_pairs(layer, homes, left - fewest)
         if left == len(layer):

@@ -133,6 +133,7 @@ def _descend(
         began = time.perf_counter()
         labels.insert(0, division.into(size))
         seconds.insert(0, time.perf_counter() - began)
+    del division  # it holds several numbers for each node
     groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
     memberships = one_cluster_each(labels[0], sizes[0])
     levels: list[FittedLevel] = []
@@ -162,7 +163,7 @@ def _finest(
 ) -> tuple[sp.csr_array, tuple[float, ...], int]:
     """Make the finest level soft: memberships, log-likelihoods, and how many sweeps it took.
 
-    Every node keeps its shares of the groups, which are the clusters of the level above.
+    Every node keeps its shares of the groups, if there are any: they are the clusters of the level above.
     """
     log = Log("polishing", 0, progress)
     if groups is None or method.support == "dense":

@@ -5,6 +5,7 @@ Four things are done before a method runs and undone after it, here and nowhere 
 - Known pairs raise or lower weights of the graph.
 - Identical points become one node, so that they get identical memberships.
 - Strays, components too light for a cluster of their own, are left out. They join the heaviest cluster.
+  (Polished levels leave this to the division, which has other strays on every level.)
 - Neighbors are put near each other in memory, for methods whose work is sweeps over the edges.
 """
 

@@ -125,7 +125,7 @@ class Relation:
         return NAMED_LOSSES[self.loss] if isinstance(self.loss, str) else float(self.loss)
 
     @property
-    def in_a_round(self) -> int:
+    def _in_a_round(self) -> int:
         """Sweeps of a round. With dense support there are twice as many, since plain steps go half as far."""
         return (self.sweeps + 1) * (2 if self.support == "dense" else 1)
 
@@ -142,9 +142,9 @@ class Relation:
 
     def swept(self, graph: Graph, memberships: sp.csr_array, log: Log) -> sp.csr_array:
         """Improve memberships by all rounds of sweeps."""
-        log.planned += self.rounds * self.in_a_round
+        log.planned += self.rounds * self._in_a_round
         if self.support == "dense":
-            return _dense_sweeps(graph, memberships, self.rounds * self.in_a_round, log)
+            return _dense_sweeps(graph, memberships, self.rounds * self._in_a_round, log)
         for _ in range(self.rounds):
             memberships, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
             log.count(log_likelihood)
