@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from quality import markdown
+from tables import markdown
 
 import graphsoft
 from graphsoft import metrics

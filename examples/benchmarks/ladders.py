@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from nested import markdown
 from numpy.typing import NDArray
+from tables import markdown
 
 import graphsoft
 from graphsoft import metrics

@@ -35,6 +35,7 @@ import scipy.sparse as sp
 from nested_sets import FAMILIES, Labels, NestedSet
 from nested_tools import TOOLS
 from numpy.typing import NDArray
+from tables import markdown
 
 import graphsoft
 from graphsoft import metrics
@@ -149,16 +150,6 @@ def warm_up(tools: Sequence[str]) -> None:
     graph = graphsoft.knn_graph(points, 10)
     for tool in tools:
         scored(tool, NestedSet("warm-up", "warm-up", graph, points, np.arange(60) % 4, np.arange(60) % 2))
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table with columns of equal width."""
-    cells = [list(header), ["---"] * len(header), *map(list, rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in cells
-    )
 
 
 Scores = dict[tuple[str, str], dict[str, NDArray[np.float64]]]  # by family and set, then by tool
