@@ -1,5 +1,6 @@
 """How many clusters: every figure against a slow copy, what is promised, and odd graphs."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -13,6 +14,7 @@ import graphsoft
 from graphsoft.engine import counting
 from graphsoft.errors import InputError
 from graphsoft.fitting.suggesting import Suggestion, levels_down_to, suggest, within_limits
+from graphsoft.graph.reading import as_graph
 from graphsoft.suggestion import suggest_levels
 from naive import suggestion as naive
 from shared.shapes import bits, cloud, graph_of, ring_of_cliques
@@ -81,8 +83,8 @@ def test_held_out_is_its_definition(W, left, data):
 
 def test_edges_are_left_out_and_nothing_is_lost():
     graph = graph_of(ring_of_cliques(8, 6))
-    watched = counting._watched(graph)
-    kept, left = counting._thinned(watched, np.random.default_rng(0))
+    watched = counting.watched_part(graph, counting.MAX_NODES)
+    kept, left = counting.thinned(watched, np.random.default_rng(0))
     whole = graph.adjacency / graph.adjacency.sum()
     np.testing.assert_allclose((kept.adjacency + left.adjacency).toarray(), whole.toarray(), atol=1e-15)
     assert abs(kept.adjacency - kept.adjacency.T).max() == 0
@@ -93,13 +95,13 @@ def test_edges_are_left_out_and_nothing_is_lost():
 def test_contracted_graphs_lose_rows_of_their_weights(monkeypatch):
     monkeypatch.setattr(counting, "MAX_NODES", 60)
     graph = graphsoft.knn_graph(cloud(400, centers=8))
-    watched = counting._watched(graph)
+    watched = counting.watched_part(graph, counting.MAX_NODES)
     assert watched.points.sum() == 400
     assert watched.upper.shape == (60, 60)
     assert watched.distinct == 400
     inner = watched.upper.diagonal().sum()
     np.testing.assert_allclose(2 * watched.upper.sum() - inner, 1.0)
-    kept, left = counting._thinned(watched, np.random.default_rng(0))
+    kept, left = counting.thinned(watched, np.random.default_rng(0))
     np.testing.assert_allclose(kept.adjacency.sum() + left.adjacency.sum(), 1.0)
     assert 0.15 < left.adjacency.sum() < 0.25
 
@@ -228,7 +230,8 @@ def test_a_suggestion_reads_well():
 
 
 def test_the_suggested_number_is_the_best():
-    found = suggest_levels(nx.les_miserables_graph())
+    graph = replace(as_graph(nx.les_miserables_graph()), of_neighbors=True)
+    found = suggest_levels(graph)
     assert max(found.candidates, key=lambda each: each.score).clusters > found.clusters
     assert found.best(1)[0].clusters == found.clusters
     assert len(found.best(200)) == len(found.candidates)

@@ -1,4 +1,4 @@
-"""The evidence for each number of clusters of a graph.
+"""The evidence for each number of clusters of a graph, above all of points and their nearest neighbors.
 
 A graph is contracted to some hundred nodes, and these are merged one by one, always the pair with the largest
 ``w_pq / (d_p d_q)``. If the graph has k clusters, then what joins two of them is much weaker than what joined
@@ -20,7 +20,17 @@ from graphsoft.input.checks import DEFAULT_SEED
 from graphsoft.input.labels import adjusted_rand_of_pairs
 from graphsoft.linalg.csr import inverse_or_zero, submatrix
 
-__all__ = ["LEFT_OUT", "MAX_CLUSTERS", "Evidence", "evidence_for_counts"]
+__all__ = [
+    "CLUSTERS_OF_STRAYS",
+    "LEFT_OUT",
+    "MAX_CLUSTERS",
+    "Evidence",
+    "Watched",
+    "evidence_for_counts",
+    "rand_of_table",
+    "thinned",
+    "watched_part",
+]
 
 # Edges are left out of a graph that was contracted to so many nodes: rounds then cost the same for any graph.
 MAX_NODES = 1000
@@ -37,17 +47,20 @@ CLUSTERS_OF_STRAYS = 20
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Figures for each number of clusters, from 2 on.
+    """Figures for some numbers of clusters.
 
     Attributes
     ----------
     distinct : int
         Distinct points, without strays.
+    sizes : ndarray of int
+        The numbers of clusters, which rise from 2.
     falls, stability, held_out : ndarray
         See `graphsoft.fitting.suggesting.Candidate`. Empty where there are too few points.
     """
 
     distinct: int
+    sizes: Array
     falls: Array
     stability: Array
     held_out: Array
@@ -57,16 +70,16 @@ def evidence_for_counts(
     graph: Graph, random: np.random.Generator | None = None, progress: Progress | None = None
 ) -> Evidence:
     """Merge a graph that has edges several times, and compare how similar the merged pairs are."""
-    watched = _watched(graph, progress)
+    watched = watched_part(graph, MAX_NODES, progress)
     merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
-        return Evidence(watched.distinct, np.empty(0), np.empty(0), np.empty(0))
+        return Evidence(watched.distinct, *(np.empty(0) for _ in range(4)))
     random = np.random.default_rng(DEFAULT_SEED) if random is None else random
     edge = 1.0 / (2.0 * watched.counts.sum())
     whole = _merges(_both_ways(watched.upper), merged, edge)
     rounds = []
     for done in range(ROUNDS):
-        kept, left_out = _thinned(watched, random)
+        kept, left_out = thinned(watched, random)
         merges = _merges(kept, merged, edge)
         rounds.append((merges, _between(merges, left_out)))
         if progress is not None:
@@ -75,11 +88,12 @@ def evidence_for_counts(
     falls = np.mean([_falls(merges.similarity, most) for merges, _ in rounds], axis=0)
     agreements = [_agreement(whole, merges, watched.points, most) for merges, _ in rounds]
     held_out = [_held_out(merges, left, edge, most) for merges, left in rounds]
-    return Evidence(watched.distinct, falls, np.mean(agreements, axis=0), np.mean(held_out, axis=0))
+    sizes = np.arange(2, most + 1)
+    return Evidence(watched.distinct, sizes, falls, np.mean(agreements, axis=0), np.mean(held_out, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
-class _Watched:
+class Watched:
     """The graph whose merges are recorded: without strays, contracted if it is large."""
 
     upper: sp.csr_array  # weights as shares of the whole, each pair once
@@ -98,7 +112,8 @@ class _Merges:
     similarity: Array  # of each merge, as a logarithm, never rising
 
 
-def _watched(graph: Graph, progress: Progress | None = None) -> _Watched:
+def watched_part(graph: Graph, max_nodes: int, progress: Progress | None = None) -> Watched:
+    """Leave out strays and copies, and contract the rest if it has more than `max_nodes` nodes."""
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
     weights = submatrix(graph.adjacency, inside)
     copies = graph.duplicates
@@ -107,13 +122,13 @@ def _watched(graph: Graph, progress: Progress | None = None) -> _Watched:
     begun = Graph(weights / weights.sum(), range(len(inside)), (), copies)
     small, group = without_copies(begun)
     distinct = len(small)
-    if distinct > MAX_NODES:
-        group = grouped(small, MAX_NODES, progress)[group]
+    if distinct > max_nodes:
+        group = grouped(small, max_nodes, progress)[group]
     nodes = int(group.max()) + 1
     edges = sp.csr_array((np.ones(weights.nnz), weights.indices, weights.indptr), shape=weights.shape)
     counts = _upper(contracted(Graph(edges, range(len(inside))), group, nodes))
     upper = _upper(contracted(begun, group, nodes))
-    return _Watched(upper, counts.data.astype(np.int64), np.bincount(group, minlength=nodes), distinct)
+    return Watched(upper, counts.data.astype(np.int64), np.bincount(group, minlength=nodes), distinct)
 
 
 def _upper(graph: Graph) -> sp.csr_array:
@@ -129,7 +144,7 @@ def _both_ways(upper: sp.csr_array) -> Graph:
     return Graph(whole, range(whole.shape[0]))
 
 
-def _thinned(watched: _Watched, random: np.random.Generator) -> tuple[Graph, Graph]:
+def thinned(watched: Watched, random: np.random.Generator) -> tuple[Graph, Graph]:
     """Leave out a part of the edges: what is kept, and what is left out."""
     upper = watched.upper
     share = random.binomial(watched.counts, LEFT_OUT) / watched.counts
@@ -230,13 +245,13 @@ def _agreement(one: _Merges, two: _Merges, points: Array, max_clusters: int) -> 
     table = _summed(table, rows, columns, max_clusters)
     found: Array = np.empty(max_clusters - 1)
     for k in range(max_clusters, 1, -1):
-        found[k - 2] = _adjusted_rand(table)
+        found[k - 2] = rand_of_table(table)
         _merge(table, *row_pairs[max_clusters - k])
         _merge(table.T, *column_pairs[max_clusters - k])
     return found
 
 
-def _adjusted_rand(table: Array) -> float:
+def rand_of_table(table: Array) -> float:
     """Compute the adjusted Rand index from the points in each cluster of one and each of the other."""
 
     def pairs(counts: Array) -> int:

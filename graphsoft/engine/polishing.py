@@ -78,10 +78,9 @@ def polish_level(
     graph: Graph,
     memberships: sp.csr_array,
     groups: sp.csr_array,
-    rounds: int = 3,
     sweeps: int = 3,
     progress: Progress | None = None,
-) -> tuple[sp.csr_array, tuple[float, ...]]:
+) -> tuple[sp.csr_array, float]:
     """Refine the finest memberships so that an upper level explains the graph of the points better.
 
     These are steps of expectation maximization for the upper level's memberships, ``memberships @ groups``,
@@ -96,34 +95,32 @@ def polish_level(
     memberships : csr_array of shape (n, m_0)
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 in each row.
-    rounds, sweeps : int
-        How often the support is widened to clusters of the neighbors, and the sweeps after each time.
+    sweeps : int
+        Narrow sweeps after the wide one.
     progress : callable, optional
 
     Returns
     -------
     csr_array of shape (n, m_0)
-    tuple of float
-        The upper level's log-likelihood before each widening.
+    float
+        The upper level's log-likelihood before the first sweep.
     """
-    log = Log("polishing", rounds * (sweeps + 1), progress)
+    log = Log("polishing", sweeps + 1, progress)
     group = likeliest(groups)
-    for _ in range(rounds):
-        upper = merged_clusters(memberships, groups)
-        border, above, log_likelihood = border_gains(graph, upper, MIN_SHARE_POLISHED)
-        log.count(log_likelihood)
-        enters = np.diff(above.indptr) > np.diff(upper.indptr)[border]
-        wider, same = border[enters], border[~enters]
-        found = reweighted_by_groups(graph, memberships, wider, above[enters], group, MIN_SHARE_POLISHED)
-        others = _reweighted_by_upper(memberships, same, above[~enters], groups)
-        memberships = with_rows(memberships, (wider, found), (same, others))
-        upper = merged_clusters(memberships, groups)
-        stepped = narrow_sweeps(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
-        nodes = in_several_clusters(upper)
-        factors = with_shares(upper, stepped.data / upper.data)[nodes]
-        found = _reweighted_by_upper(memberships, nodes, factors, groups)
-        memberships = with_rows(memberships, (nodes, found))
-    return memberships, tuple(log.trace)
+    upper = merged_clusters(memberships, groups)
+    border, above, log_likelihood = border_gains(graph, upper, MIN_SHARE_POLISHED)
+    log.count()
+    enters = np.diff(above.indptr) > np.diff(upper.indptr)[border]
+    wider, same = border[enters], border[~enters]
+    found = reweighted_by_groups(graph, memberships, wider, above[enters], group, MIN_SHARE_POLISHED)
+    others = _reweighted_by_upper(memberships, same, above[~enters], groups)
+    memberships = with_rows(memberships, (wider, found), (same, others))
+    upper = merged_clusters(memberships, groups)
+    stepped = narrow_sweeps(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
+    nodes = in_several_clusters(upper)
+    factors = with_shares(upper, stepped.data / upper.data)[nodes]
+    found = _reweighted_by_upper(memberships, nodes, factors, groups)
+    return with_rows(memberships, (nodes, found)), log_likelihood
 
 
 def refine_in_groups(

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graphsoft.aliases import Progress
-from graphsoft.engine.counting import LEFT_OUT, MAX_CLUSTERS, evidence_for_counts
+from graphsoft.aliases import Array, Progress
+from graphsoft.engine.communities import evidence_for_communities
+from graphsoft.engine.counting import LEFT_OUT, MAX_CLUSTERS, Evidence, evidence_for_counts
 from graphsoft.fitting.settings import Settings, refuse_feature_methods
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
@@ -37,13 +38,14 @@ class Candidate:
     ----------
     clusters : int
     score : float
-        `fall` times the root of `clusters`; the largest is suggested, of those up to the number whose
-        `held_out` is largest.
+        By falls, `fall` times the root of `clusters`: the largest is suggested, of those up to the number
+        whose `held_out` is largest. By edges left out, the same as `held_out`.
     fall : float
         How much weaker the clusters are joined than the parts of the next cluster to be split, as a natural
         logarithm, mean over rounds.
     stability : float
-        How well the clusters of the rounds agree with those of the whole graph: adjusted Rand index, mean.
+        How well the clusters of the rounds agree with those of the whole graph, or by edges left out with
+        each other: adjusted Rand index, mean.
     held_out : float
         How much likelier the edges left out are under these clusters than by the degrees of their ends
         alone: nats for each unit of weight, mean.
@@ -68,11 +70,14 @@ class Suggestion:
         Every number of clusters that was looked at, from 2 on.
     reason : str
         Why these levels, in words.
+    by_falls : bool
+        Whether the number was chosen by falls, and not by how likely it makes the edges left out.
     """
 
     levels: tuple[int, ...]
     candidates: tuple[Candidate, ...]
     reason: str
+    by_falls: bool = True
 
     @property
     def clusters(self) -> int:
@@ -82,10 +87,10 @@ class Suggestion:
     def best(self, count: int = SHOWN) -> tuple[Candidate, ...]:
         """List the `count` candidates with the largest scores, the best first.
 
-        Those with more clusters than make the edges left out likeliest come after all others.
+        By falls, those with more clusters than make the edges left out likeliest come after all others.
         """
         count = integer("count", count, 1)
-        most = _best_held_out(self.candidates) if self.candidates else 0
+        most = _best_held_out(self.candidates).clusters if self.candidates and self.by_falls else np.inf
         order = sorted(self.candidates, key=lambda each: (each.clusters > most, -each.score, each.clusters))
         return tuple(order[:count])
 
@@ -124,12 +129,28 @@ def suggest(
     if not graph.adjacency.nnz:
         return Suggestion((1,), (), "no two points are joined")
     found = evidence_for_counts(graph, random, progress)
-    if not len(found.falls):
+    if not len(found.sizes):
         return Suggestion((1,), (), f"{found.distinct} distinct points are too few to tell clusters")
-    sizes = np.arange(2, len(found.falls) + 2)
-    columns = (sizes, found.falls * sizes**POWER, found.falls, found.stability, found.held_out)
-    candidates = tuple(Candidate(*row) for row in zip(*(each.tolist() for each in columns), strict=True))
-    return _explained(candidates, found.distinct, children)
+    candidates = _candidates(found, found.falls * found.sizes**POWER)
+    best = max(
+        candidates[: _best_held_out(candidates).clusters - 1], key=lambda each: (each.score, -each.clusters)
+    )
+    if best.score < SURE and not graph.of_neighbors:
+        network = evidence_for_communities(graph, random, progress)
+        among = _candidates(network, network.held_out)
+        if among and _foretells(_best_held_out(among), among[-1].clusters):
+            return _by_edges_left_out(among, found.distinct, children)
+    return _by_falls(best, candidates, found.distinct, children)
+
+
+def _foretells(best: Candidate, most: int) -> bool:
+    """Tell whether so many clusters foretell edges, and far fewer than `most`: else only nearness does."""
+    return best.held_out > 0.0 and 2 * best.clusters <= most
+
+
+def _candidates(found: Evidence, scores: Array) -> tuple[Candidate, ...]:
+    columns = found.sizes, scores, found.falls, found.stability, found.held_out
+    return tuple(Candidate(*row) for row in zip(*(each.tolist() for each in columns), strict=True))
 
 
 def with_suggested_levels(
@@ -199,25 +220,44 @@ def within_limits(
     return tuple(kept[::-1])
 
 
-def _best_held_out(candidates: tuple[Candidate, ...]) -> int:
-    """Return the number of clusters that make the edges left out likeliest: no more are suggested."""
-    return max(candidates, key=lambda each: (each.held_out, -each.clusters)).clusters
+def _best_held_out(candidates: tuple[Candidate, ...]) -> Candidate:
+    """Return the number of clusters that makes the edges left out likeliest."""
+    return max(candidates, key=lambda each: (each.held_out, -each.clusters))
 
 
-def _explained(
-    candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+def _by_falls(
+    best: Candidate, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
 ) -> Suggestion:
-    """Choose the top and the levels below it, and say why."""
-    best = max(candidates[: _best_held_out(candidates) - 1], key=lambda each: (each.score, -each.clusters))
+    """Choose the levels below the number with the largest fall, and say why."""
     if best.score <= 0.0:
         return Suggestion((1,), candidates, "no number of clusters stands out, all parts are joined alike")
-    levels = levels_down_to(best.clusters, points, {each.clusters: each.score for each in candidates})
-    levels = within_limits(levels, points, *children)
     reason = (
         f"{best.clusters} clusters are joined {np.exp(best.fall):.1f} times more weakly than the parts of "
-        f"the next to split, and come out again with an adjusted Rand index of {best.stability:.2f} when "
-        f"{LEFT_OUT:.0%} of the edges are left out"
+        f"the next to split, and {_come_back(best)}"
     )
     if best.score < SURE:
         reason += f"; a score of {best.score:.2f} is also reached where there are no clusters"
-    return Suggestion(levels, candidates, reason)
+    return Suggestion(_levels_below(best, candidates, points, children), candidates, reason)
+
+
+def _by_edges_left_out(
+    candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+) -> Suggestion:
+    """Choose the levels below the number that makes the edges left out likeliest, and say why."""
+    best = _best_held_out(candidates)
+    reason = f"{best.clusters} clusters foretell best where the edges left out are, and {_come_back(best)}"
+    return Suggestion(_levels_below(best, candidates, points, children), candidates, reason, by_falls=False)
+
+
+def _come_back(best: Candidate) -> str:
+    return (
+        f"come out again with an adjusted Rand index of {best.stability:.2f} when {LEFT_OUT:.0%} of the "
+        "edges are left out"
+    )
+
+
+def _levels_below(
+    best: Candidate, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+) -> tuple[int, ...]:
+    levels = levels_down_to(best.clusters, points, {each.clusters: each.score for each in candidates})
+    return within_limits(levels, points, *children)

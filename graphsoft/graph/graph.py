@@ -49,6 +49,8 @@ class Graph:
         The numbers begin at 0 and leave none out. None if no two nodes have identical features.
     from_distances : bool
         Whether the input was a matrix of distances to neighbors, which became weights.
+    of_neighbors : bool
+        Whether its edges are known to lead from points to their nearest neighbors.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     duplicates: Array | None = None
     from_distances: bool = False
+    of_neighbors: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", _read_only(self.adjacency))
@@ -76,8 +79,8 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the fields only: the copy computes its degrees itself."""
-        fields = (self.adjacency, self.nodes, self.notes, self.duplicates, self.from_distances)
-        return type(self), fields
+        of_points = (self.from_distances, self.of_neighbors)
+        return type(self), (self.adjacency, self.nodes, self.notes, self.duplicates, *of_points)
 
     def __len__(self) -> int:
         if not sp.issparse(self.adjacency):
@@ -173,7 +176,8 @@ def checked_graph(graph: Graph, argument: str = "X") -> Graph:
     made = symmetric_graph(sparse_matrix(adjacency, argument, rounded=True), None, [], argument)
     notes = tuple(map(str, notes)) if isinstance(notes, tuple | list) else ()
     new = tuple(note for note in made.notes if note not in notes)
-    made = Graph(made.adjacency, graph.nodes, notes + new, graph.duplicates, bool(graph.from_distances))
+    of_points = bool(graph.from_distances), bool(graph.of_neighbors)
+    made = Graph(made.adjacency, graph.nodes, notes + new, graph.duplicates, *of_points)
     _refuse_unfit(made, argument)
     return made
 
@@ -231,6 +235,7 @@ def graph_of_weights(
     notes: list[str],
     duplicates: Array | None = None,
     from_distances: bool = False,
+    of_neighbors: bool = False,
 ) -> Graph:
     """Make a graph of checked weights, with int32 indices where they fit."""
     matrix.sort_indices()
@@ -244,7 +249,7 @@ def graph_of_weights(
     if alone:
         notes = [*notes, f"{alone} nodes without edges"]
     names = range(matrix.shape[0]) if nodes is None else nodes
-    return Graph(adjacency, names, tuple(notes), duplicates, from_distances)
+    return Graph(adjacency, names, tuple(notes), duplicates, from_distances, of_neighbors)
 
 
 def subgraph(graph: Graph, nodes: Array) -> Graph:

@@ -178,4 +178,4 @@ def _given_or_lists(matrix: sp.csr_array, weights: str, symmetrize: str, notes: 
     indices, distances = lists
     note = f"taken as distances to the {indices.shape[1]} nearest neighbors; {weights} weights, {symmetrize}"
     made = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
-    return graph_of_weights(made, None, [note], from_distances=True)
+    return graph_of_weights(made, None, [note], from_distances=True, of_neighbors=True)

@@ -64,8 +64,8 @@ class Relation:
         ``adaptive`` keeps for every node only the clusters it may belong to, so that time and memory do not
         depend on the number of clusters m. ``dense`` keeps all m: the reference for small m.
     rounds : int
-        How often the support is widened. In a polished hierarchy this is for the finest level, and the levels
-        above have one round.
+        How often the support is widened. In a polished hierarchy this and `sweeps` are for the finest level.
+        Levels above have one round, with one sweep after the widening.
     sweeps : int
         Sweeps after each widening. With dense support a round has ``2 * (sweeps + 1)`` sweeps in all.
     max_sweeps : int

@@ -113,9 +113,9 @@ def test_pieces_do_not_change_bits():
 
     def run():
         found = [factorized(Relation(), graph, 6), factorized(Relation(support="dense"), graph, 6)]
-        polished, trace = polish_level(graph, found[0].memberships, P)
+        polished, before = polish_level(graph, found[0].memberships, P)
         every = [*(each.memberships for each in found), polished]
-        return [each.data.tobytes() for each in every], [each.trace for each in found], trace
+        return [each.data.tobytes() for each in every], [each.trace for each in found], before
 
     whole = run()
     with pytest.MonkeyPatch.context() as patch:
