@@ -29,7 +29,7 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     by_cluster, by_node, degrees = rows_of(columns), rows_of(memberships), read_only(degrees)
 
     def piece(start: int, stop: int) -> Rows:
-        found: Rows = links(by_cluster, by_node, degrees, start, stop)
+        found = Rows(*links(by_cluster, by_node, degrees, start, stop))
         return found
 
     per_node = max(1, memberships.nnz // max(1, memberships.shape[0]))

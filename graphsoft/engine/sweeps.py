@@ -257,7 +257,7 @@ def _gains(
     likelihood = np.empty(len(nodes))
 
     def piece(start: int, stop: int) -> Result:
-        return each(start, stop, gains(model, nodes, start, stop, likelihood[start:stop]))
+        return each(start, stop, Rows(*gains(model, nodes, start, stop, likelihood[start:stop])))
 
     return list(map_pieces(piece, _pieces(model, nodes))), float(likelihood.sum())
 

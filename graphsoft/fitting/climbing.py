@@ -15,8 +15,9 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
+from graphsoft.engine.keeping import held, nodes_to_hold
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.polishing import Log, polish_level, refine_in_groups
+from graphsoft.engine.polishing import Log, polish_level, refine_in_groups, with_rows
 from graphsoft.engine.sweeps import Fit, assess, groups_restored
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.preparing import Work, prepare
@@ -24,7 +25,7 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
-from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
+from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods import Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 
@@ -155,7 +156,7 @@ def _descend(
         spent = seconds[level] + time.perf_counter() - began
         status = f"divided, and polished by {sweeps} sweeps"
         levels.insert(0, FittedLevel(memberships, graph, None, status, sweeps, trace, spent))
-    return _with_parents(levels, memberships, groups, work.degrees)
+    return _with_parents(levels, memberships, groups, labels[0], work.degrees)
 
 
 def _finest(
@@ -187,13 +188,46 @@ def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:
 
 
 def _with_parents(
-    levels: Sequence[FittedLevel], memberships: sp.csr_array, groups: Sequence[sp.csr_array], degrees: Array
+    levels: Sequence[FittedLevel],
+    memberships: sp.csr_array,
+    groups: Sequence[sp.csr_array],
+    labels: Array,
+    degrees: Array,
 ) -> list[FittedLevel]:
-    """Find the parents of each level's clusters, and from them the memberships of the level above."""
+    """Find the parents of each level's clusters, and from them the memberships of the level above.
+
+    Every cluster that nodes were divided into keeps one. Where it lost all, a node is held in it, and so are
+    the clusters of the levels below that this node was divided into.
+    """
+    chain = [labels]
+    for group in groups:
+        chain.append(likeliest(group)[chain[-1]])
+    firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
+    while True:
+        found = _linked(levels, memberships, groups, firm, degrees)
+        lost = [nodes_to_hold(each.memberships, own) for each, own in zip(found, chain, strict=True)]
+        if not any(map(len, lost)):
+            return found
+        memberships = held(memberships, labels, np.unique(np.concatenate(lost)))
+        for level, nodes in enumerate(lost):
+            for below in range(level):
+                firm[below][chain[below][nodes]] = True
+
+
+def _linked(
+    levels: Sequence[FittedLevel],
+    memberships: sp.csr_array,
+    groups: Sequence[sp.csr_array],
+    firm: Sequence[Array],
+    degrees: Array,
+) -> list[FittedLevel]:
+    """Find parents, of which firm clusters have one only, and the memberships that follow."""
     found: list[FittedLevel] = []
-    for level, group in zip(levels, [*groups, None], strict=True):
-        clusters = cluster_graph(memberships, degrees)
-        parents = None if group is None else _parents_by_walk(clusters, group)
+    for number, level in enumerate(levels):
+        clusters, parents = cluster_graph(memberships, degrees), None
+        if number < len(groups):
+            own, stays = groups[number], np.flatnonzero(firm[number])
+            parents = with_rows(_parents_by_walk(clusters, own), (stays, own[stays]))
         found.append(replace(level, memberships=memberships, graph=clusters, parents=parents))
         memberships = memberships if parents is None else memberships @ parents
     return found

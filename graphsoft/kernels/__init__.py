@@ -40,6 +40,9 @@ class _OptionalCache(FunctionCache):  # type: ignore[misc]
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use, without the GIL, and cache it where possible.
 
+    It must not return a named tuple to Python: making one runs Python code, and if Ctrl-C arrives there Numba
+    follows a null pointer. Plain tuples of arrays are safe.
+
     The compiler may regroup sums, which SIMD needs. It must respect NaN and infinity, so full `fastmath`,
     which removes checks for NaN, is not an option.
     """

@@ -159,7 +159,7 @@ def _sum_up(model: EdgeModel, i: int, sums: _Sums, clusters: Array, filled: int)
 
 
 @kernel
-def gains(model: EdgeModel, nodes: Array, start: int, stop: int, likelihood: Array) -> Rows:
+def gains(model: EdgeModel, nodes: Array, start: int, stop: int, likelihood: Array) -> tuple[Array, ...]:
     """Find the gains of all clusters that ``nodes[start:stop]`` or their neighbors hold.
 
     In each row a node's own clusters come first, in their order. The log-likelihood of each node's edges is
@@ -195,7 +195,7 @@ def gains(model: EdgeModel, nodes: Array, start: int, stop: int, likelihood: Arr
                 seen[cluster] = False
             likelihood[row - start] = per_degree * degrees[i]
         ptr[row - start + 1] = filled
-    return Rows(ptr, longer(clusters, filled, filled), longer(found, filled, filled))
+    return ptr, longer(clusters, filled, filled), longer(found, filled, filled)
 
 
 @kernel

@@ -52,7 +52,7 @@ def times_dense(matrix: Rows, dense: Array, start: int, stop: int, result: Array
 
 
 @kernel
-def links(by_cluster: Rows, by_node: Rows, weights: Array, start: int, stop: int) -> Rows:
+def links(by_cluster: Rows, by_node: Rows, weights: Array, start: int, stop: int) -> tuple[Array, ...]:
     """Sum ``s_iq w_i s_ip`` over all nodes i, for the clusters q in ``start:stop`` and p from q on.
 
     The memberships are passed twice, with a row for each cluster and with a row for each node.
@@ -81,4 +81,4 @@ def links(by_cluster: Rows, by_node: Rows, weights: Array, start: int, stop: int
                     filled += 1
                 sums[place[p]] += value * held[entry]
         out_ptr[q - start + 1] = filled
-    return Rows(out_ptr, longer(out, filled, filled), longer(sums, filled, filled))
+    return out_ptr, longer(out, filled, filled), longer(sums, filled, filled)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.engine.dividing import Division
+from graphsoft.engine.keeping import with_every_cluster
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import MIN_SHARE, Log
 from graphsoft.engine.sweeps import (
@@ -137,8 +138,8 @@ class Relation:
         return real and MIN_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
     def _divided(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
-        memberships = one_cluster_each(Division(graph, progress=log.progress).into(count), count)
-        return self.swept(graph, memberships, log)
+        labels = Division(graph, progress=log.progress).into(count)
+        return with_every_cluster(self.swept(graph, one_cluster_each(labels, count), log), labels)
 
     def swept(self, graph: Graph, memberships: sp.csr_array, log: Log) -> sp.csr_array:
         """Improve memberships by all rounds of sweeps."""

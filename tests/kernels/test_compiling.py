@@ -1,5 +1,9 @@
 """How kernels are compiled: a cache that fails is no error, and wide indices are taken too."""
 
+import importlib
+import inspect
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
@@ -56,3 +60,16 @@ def test_loops_take_the_wide_indices_of_graphs_with_more_edges(monkeypatch):
     for one, other in zip(narrow, again, strict=True):
         assert one.memberships.indices.tolist() == other.memberships.indices.tolist()
         np.testing.assert_allclose(one.memberships.data, other.memberships.data, rtol=1e-9)
+
+
+def test_no_kernel_returns_a_named_tuple():
+    # Ctrl-C that arrives while Numba makes one ends the process with a segmentation fault
+    for file in Path(graphsoft.kernels.__file__).parent.glob("*.py"):
+        module = importlib.import_module(
+            f"graphsoft.kernels.{file.stem}" if file.stem != "__init__" else "graphsoft.kernels"
+        )
+        for name in module.__all__:
+            found = getattr(module, name)
+            if isinstance(found, numba.core.dispatcher.Dispatcher):
+                returned = inspect.signature(found.py_func).return_annotation
+                assert not hasattr(getattr(module, str(returned), None), "_fields"), name

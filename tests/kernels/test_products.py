@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import given
 
-from graphsoft.kernels import products, rows_of
+from graphsoft.kernels import Rows, products, rows_of
 from naive import engine as naive
 from shared.kernels import cuts, matrix_of, pieces, sparse
 from shared.strategies import factored_graphs
@@ -15,7 +15,7 @@ def test_links(example, cut):
     W, S = example
     d, by_cluster, parts = W.sum(axis=1), rows_of(sp.csc_array(S)), []
     for start, stop in pieces(S.shape[1], cut):
-        parts.append(products.links(by_cluster, sparse(S), d, start, stop))
+        parts.append(Rows(*products.links(by_cluster, sparse(S), d, start, stop)))
     found = matrix_of(parts, S.shape[1]).toarray()
     expected = naive.cluster_graph(d[:, None] * S, d)
     np.testing.assert_allclose(found, np.triu(expected), rtol=1e-13, atol=0)

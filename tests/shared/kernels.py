@@ -55,6 +55,6 @@ def run_gains(W, S, cut=(), nodes=None):
     model, nodes = model_of(W, S), np.arange(len(W)) if nodes is None else np.array(nodes, int)
     parts, likelihood = [], np.full(len(nodes), np.nan)
     for start, stop in pieces(len(nodes), cut):
-        parts.append(factorize.gains(model, nodes, start, stop, likelihood[start:stop]))
+        parts.append(Rows(*factorize.gains(model, nodes, start, stop, likelihood[start:stop])))
         assert len(parts[-1].columns) == len(parts[-1].values) == parts[-1].ptr[-1]
     return matrix_of(parts, S.shape[1]), likelihood

@@ -1,0 +1,56 @@
+"""Every cluster keeps a point: one that belongs to it more than to any other.
+
+Where soft memberships leave a cluster without one, a node that was divided into it is held there. It then
+belongs to this cluster alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.engine.polishing import with_rows
+from graphsoft.linalg.memberships import likeliest, one_cluster_each
+
+__all__ = ["held", "nodes_to_hold", "with_every_cluster"]
+
+
+def nodes_to_hold(memberships: sp.csr_array, labels: Array) -> Array:
+    """Find a node for each cluster that is the likeliest of none: of its own nodes the one of largest share.
+
+    Parameters
+    ----------
+    memberships : csr_array of shape (n, m)
+    labels : ndarray of int, shape (n,)
+        The cluster that every node was divided into. One without nodes is left out.
+
+    Examples
+    --------
+    >>> shares = sp.csr_array([[1.0, 0.0], [0.6, 0.4], [0.7, 0.3]])
+    >>> nodes_to_hold(shares, np.array([0, 1, 1])).tolist()
+    [1]
+    """
+    won = np.zeros(memberships.shape[1], dtype=bool)
+    won[likeliest(memberships)] = True
+    nodes = np.flatnonzero(~won[labels])
+    if not len(nodes):
+        return nodes
+    shares = np.asarray(memberships[nodes, labels[nodes]]).ravel()
+    nodes = nodes[np.lexsort((-shares, labels[nodes]))]
+    return np.sort(nodes[np.unique(labels[nodes], return_index=True)[1]])
+
+
+def held(memberships: sp.csr_array, labels: Array, nodes: Array) -> sp.csr_array:
+    """Let these nodes belong to the clusters that they were divided into, and to no other."""
+    return with_rows(memberships, (nodes, one_cluster_each(labels[nodes], memberships.shape[1])))
+
+
+def with_every_cluster(memberships: sp.csr_array, labels: Array) -> sp.csr_array:
+    """Hold nodes until every cluster that has nodes in `labels` is the likeliest of one.
+
+    A node that is held may have been the last of another cluster, which then holds one of its own.
+    """
+    while len(nodes := nodes_to_hold(memberships, labels)):
+        memberships = held(memberships, labels, nodes)
+    return memberships
