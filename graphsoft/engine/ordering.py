@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of
-from graphsoft.kernels.adjacency import Listed, grow_clumps, reorder
+from graphsoft.kernels.adjacency import grow_clumps, reorder
 from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -83,8 +83,8 @@ def _clumps(adjacency: sp.csr_array) -> Array:
     """List the nodes clump by clump; each clump begins at the lowest node that is in none yet."""
     ptr, columns, _ = rows_of(adjacency)
     order = np.empty(adjacency.shape[0], dtype=adjacency.indices.dtype)
-    taken, listed = np.zeros(len(order), dtype=np.bool_), Listed(0, 0)
-    while listed.filled < len(order):
+    taken, listed = np.zeros(len(order), dtype=np.bool_), (0, 0)
+    while listed[0] < len(order):
         listed = grow_clumps(ptr, columns, CLUMP, AT_ONCE, listed, taken, order)
     return order
 

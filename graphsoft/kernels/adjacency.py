@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, kernel
 from graphsoft.kernels.hashing import mixed
 
-__all__ = ["Listed", "find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
+__all__ = ["find_components", "grow_clumps", "mirror_sum", "reorder", "row_sums"]
 
 
 @kernel
@@ -73,18 +73,13 @@ def find_components(ptr: Array, columns: Array, labels: Array) -> int:
     return count
 
 
-class Listed(NamedTuple):
-    """How many nodes are listed, `filled`, and a node below which all are listed."""
-
-    filled: int
-    lowest: int
-
-
 @kernel
 def grow_clumps(
-    ptr: Array, columns: Array, size: int, more: int, listed: Listed, taken: Array, order: Array
-) -> Listed:
-    """List at least `more` nodes more in `order`, clump by clump; returns how far the list is then.
+    ptr: Array, columns: Array, size: int, more: int, listed: tuple[int, int], taken: Array, order: Array
+) -> tuple[int, int]:
+    """List at least `more` nodes more in `order`, clump by clump.
+
+    `listed` says how many nodes are listed, and a node below which all are; the same is returned.
 
     A clump grows by breadth-first search from the lowest node that is in none, until it has `size` nodes or
     somewhat more. `taken` tells for each node whether it is listed.
@@ -107,7 +102,7 @@ def grow_clumps(
                     taken[j] = True
                     order[filled] = j
                     filled += 1
-    return Listed(filled, lowest)
+    return filled, lowest
 
 
 @kernel

@@ -82,11 +82,11 @@ def test_components_of_a_path_in_random_order():
 @given(weight_matrices(), st.integers(1, 6), st.integers(1, 20))
 def test_grow_clumps(W, size, more):
     matrix, n = sp.csr_array(W), len(W)
-    order, taken, listed = np.full(n, -7, dtype=np.int32), np.zeros(n, dtype=bool), adjacency.Listed(0, 0)
-    while listed.filled < n:
-        before = listed.filled
+    order, taken, listed = np.full(n, -7, dtype=np.int32), np.zeros(n, dtype=bool), (0, 0)
+    while listed[0] < n:
+        before = listed[0]
         listed = adjacency.grow_clumps(matrix.indptr, matrix.indices, size, more, listed, taken, order)
-        assert listed.filled >= min(before + more, n)
+        assert listed[0] >= min(before + more, n)
     assert taken.all()
     assert order.tolist() == naive.clumps(W, size)
 
