@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import graphsoft
 from graphsoft.engine import dividing, merging, sweeps, ties
-from graphsoft.engine.coarsening import coarsen
+from graphsoft.engine.scales import coarsened
 
 LEVELS = [50, 10]
 
@@ -91,11 +91,9 @@ def test_narrow_sweeps_leave_out_nodes_of_one_cluster(neighbor_graphs):
 
 def test_scales_take_less_than_the_graph(neighbor_graphs):
     graph = neighbor_graphs[1]
-    scales = coarsen(graph, 10, dtype=np.float32)
-    assert sum(each.graph.adjacency.nnz for each in scales) < graph.adjacency.nnz
-    for each in scales:
-        parts = each.graph.adjacency
-        assert (parts.data.dtype, parts.indices.dtype) == (np.float32, np.int32)
+    coarser = coarsened(graph, 10).layers[1:]
+    assert sum(each.graph.adjacency.nnz for each in coarser) < graph.adjacency.nnz
+    assert all(each.graph.adjacency.indices.dtype == np.int32 for each in coarser)
 
 
 def test_memory_beside_a_graph(neighbor_graphs):

@@ -33,9 +33,10 @@ from planted import held_bytes, load, make_graph
 
 import graphsoft
 from graphsoft.engine import sweeps
-from graphsoft.engine.coarsening import coarsen, contracted
+from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ordering import in_clumps
+from graphsoft.engine.scales import coarsened
 from graphsoft.methods import relation
 from graphsoft.parallel import thread_count
 
@@ -218,7 +219,7 @@ def measure_engine(W):
     group, groups = merging.numbered()
     needs = needs_of_contraction(graph, group, contracted(graph, group, groups))
     rows.append(measured("contraction to half", needs, lambda: contracted(graph, group, groups), 3))
-    return rows, best(lambda: coarsen(graph, CLUSTERS), 2)
+    return rows, best(lambda: coarsened(graph, CLUSTERS), 2)
 
 
 def print_machine(machine):

@@ -1,36 +1,24 @@
-"""Contraction of a graph: nodes merge pair by pair, until as many are left as clusters are wanted.
+"""Nodes that become one: sums of their weights, rounds of merges, copies of a point, and strays.
 
-The pairs with the largest ``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), only a
-small part of a matching in each round, so that no region gets ahead of the others. Weights inside a merged
-node stay on the diagonal: a walk on the contracted graph is the walk on the graph, seen from group to group.
-
-Equal scores are decided by the graph around the nodes, see `graphsoft.engine.ties`. So the order of the nodes
-changes nothing but the last digits, unless some nodes look alike up to 16 steps away, as in a ring or a grid.
+Weights inside a merged node stay on the diagonal: a walk on the contracted graph is the walk on the graph,
+seen from group to group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array, Progress
-from graphsoft.engine.merging import Merging, partners_along
-from graphsoft.engine.ordering import weight_type
-from graphsoft.engine.ties import in_order, keys_of_groups, ranks, sortings_of_pairs, structure_keys
+from graphsoft.aliases import Array
+from graphsoft.engine.merging import partners_along
+from graphsoft.engine.ties import in_order, sortings_of_pairs, structure_keys
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of, unsigned
 from graphsoft.kernels.contraction import Members, contract, greedy_matching
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
-    "SHRINK_FACTOR",
-    "Scale",
-    "coarsen",
     "contracted",
-    "grouped",
     "merge_round",
     "numbered",
     "strays",
@@ -39,109 +27,12 @@ __all__ = [
 
 # A round along some of the edges merges this fraction of a greedy matching.
 MATCHING_FRACTION = 0.1
-# A scale has this many times fewer nodes than the one below. Over the benchmark sets 2 gave no better
-# clusters, and more scales take more time and memory.
-SHRINK_FACTOR = 4
 # A contraction is cut into at most about this many pieces. Pieces that are being worked on need memory in
 # addition to the result, so they must be small.
 MAX_PIECES = 512
 # A component lighter than this part of an average cluster gets no cluster of its own, unless the graph has
 # just as many components of at least the second part as there are to be clusters.
 STRAY_MASS, COUNTED_MASS = 0.1, 0.001
-
-
-@dataclass(frozen=True)
-class Scale:
-    """One scale of a contraction.
-
-    Attributes
-    ----------
-    graph : Graph
-        The contracted graph.
-    group : ndarray
-        For every node of the scale below, the node of this scale that it became part of.
-    """
-
-    graph: Graph
-    group: Array
-
-
-def coarsen(
-    graph: Graph, count: int, progress: Progress | None = None, dtype: type = np.float64
-) -> list[Scale]:
-    """Contract `graph` to `count` nodes, and keep a scale each time that a quarter of the nodes is left.
-
-    Parameters
-    ----------
-    graph : Graph
-    count : int
-    progress : callable, optional
-    dtype : type
-        The type of the scales' weights. With float32 they need less memory; float64 is used all the same if
-        float32 cannot hold the smallest ones.
-
-    Returns
-    -------
-    list of Scale
-        Finest first; empty if the graph already has no more than `count` nodes. If no edge is left to
-        merge along (there are more components than `count`), the lightest nodes are grouped.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph.reading import as_graph
-    >>> scales = coarsen(as_graph(nx.barbell_graph(3, 0)), 2)
-    >>> scales[-1].graph.adjacency.toarray()
-    array([[6., 1.],
-           [1., 6.]])
-    """
-    return list(_scales(graph, count, progress, dtype))
-
-
-def _scales(graph: Graph, count: int, progress: Progress | None, dtype: type) -> Iterator[Scale]:
-    """Contract each time that a quarter of the nodes is left, so that merging goes through shorter lists."""
-    current, whole, keys = _with_weights(graph, dtype), len(graph), None
-    while len(current) > count:
-        goal = max(count, len(current) // SHRINK_FACTOR)
-        merging = Merging(current.adjacency, current.degrees, keys)
-        while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - count):
-            if progress is not None:
-                progress("coarsening", whole - len(merging.alive), whole - count)
-        (group, groups), keys = merging.numbered(), merging.keys
-        del merging  # it takes as much memory as a quarter of the graph
-        current = contracted(current, group, groups)
-        while groups > goal:  # no edge is left to merge along
-            lightest, groups = _group_lightest(current, groups - count, keys)
-            current, group = contracted(current, lightest, groups), lightest[group]
-            keys = keys_of_groups(keys, lightest, groups)
-            if progress is not None:
-                progress("coarsening", whole - groups, whole - count)
-        yield Scale(current, group)
-
-
-def _with_weights(graph: Graph, dtype: type) -> Graph:
-    """Convert the weights to a type, unless it cannot hold the smallest; the other arrays are shared."""
-    given = graph.adjacency
-    if given.dtype == dtype or (dtype == np.float32 and weight_type(given.data) != dtype):
-        return graph
-    weights = given.data.astype(dtype)
-    return Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
-
-
-def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
-    """Group the nodes by contraction alone: the number of its group for every node.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph.reading import as_graph
-    >>> grouped(as_graph(nx.barbell_graph(3, 0)), 2).tolist()
-    [0, 0, 0, 1, 1, 1]
-    """
-    group = np.arange(len(graph))
-    for scale in _scales(graph, count, progress, np.float32):  # one at a time, to save memory
-        group = scale.group[group]
-    return group
 
 
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:
@@ -227,14 +118,6 @@ def merge_round(
     possible = greedy_matching(order, partners.best, low, high)
     wanted = min(max_merges, int(np.ceil(MATCHING_FRACTION * possible)))
     leaders[high[:wanted]] = low[:wanted]
-    return numbered(leaders)
-
-
-def _group_lightest(graph: Graph, max_merges: int, keys: Array) -> tuple[Array, int]:
-    """Pair the lightest nodes with the next lightest, which is all that can be done without edges."""
-    order = np.lexsort((keys, ranks(graph.degrees)))[: 2 * min(max_merges, len(graph) // 2)]
-    leaders = np.arange(len(graph))
-    leaders[np.maximum(order[::2], order[1::2])] = np.minimum(order[::2], order[1::2])
     return numbered(leaders)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted, grouped, strays, without_copies
+from graphsoft.engine.coarsening import contracted, strays, without_copies
+from graphsoft.engine.scales import grouped
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.checks import DEFAULT_SEED
 from graphsoft.input.labels import adjusted_rand_of_pairs

@@ -1,4 +1,12 @@
-"""A graph on several scales: each has a node for every group of nodes of the scale below."""
+"""A graph on several scales: each has a node for every group of nodes of the scale below.
+
+The scales of a contraction come from merging nodes pair by pair. The pairs with the largest
+``w_ij / (d_i d_j)`` merge first (the linkage of Paris agglomeration), only a small part of a matching in each
+round, so that no region gets ahead of the others.
+
+Equal scores are decided by the graph around the nodes, see `graphsoft.engine.ties`. So the order of the nodes
+changes nothing but the last digits, unless some nodes look alike up to 16 steps away, as in a ring or a grid.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +18,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import SHRINK_FACTOR, contracted, numbered
+from graphsoft.engine.coarsening import contracted, numbered
 from graphsoft.engine.merging import Merging
-from graphsoft.engine.ties import keys_of_groups, ranks
+from graphsoft.engine.ordering import weight_type
+from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph
 
-__all__ = ["Layer", "Scales", "carried", "contraction", "nested_steps"]
+__all__ = ["Layer", "Scales", "carried", "coarsened", "contraction", "grouped", "nested_steps"]
+
+# A scale of a contraction has this many times fewer nodes than the one below. Over the benchmark sets 2 gave
+# no better clusters, and more scales take more time and memory.
+SHRINK_FACTOR = 4
 
 # Nodes are moved in so many batches.
 BATCHES = 8
@@ -169,6 +182,39 @@ def contraction(layer: Layer, fewest: int, homes: Array, progress: Progress | No
         scales, homes = scales.extended(step.astype(np.int32)), carried(homes, step)
         layer = scales.layers[-1]
     return scales
+
+
+def coarsened(graph: Graph, count: int, progress: Progress | None = None) -> Scales:
+    """Contract a graph to `count` nodes.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> scales = coarsened(as_graph(nx.barbell_graph(3, 0)), 2)
+    >>> scales.layers[-1].graph.adjacency.toarray()
+    array([[6., 1.],
+           [1., 6.]])
+    """
+    keys = structure_keys(graph.adjacency) if len(graph) > count else np.zeros(len(graph), dtype=np.uint64)
+    return contraction(Layer(graph, keys), count, np.zeros(len(graph), dtype=np.int32), progress)
+
+
+def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:
+    """Group the nodes by contraction alone: the number of its group for every node.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> grouped(as_graph(nx.barbell_graph(3, 0)), 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    given = graph.adjacency
+    weights = given.data.astype(weight_type(given.data))  # float32 mostly, which takes less memory
+    light = Graph(sp.csr_array((weights, given.indices, given.indptr), shape=given.shape), range(len(graph)))
+    scales = coarsened(light, count, progress)
+    return scales.spread(np.arange(len(scales.layers[-1])))
 
 
 def _edges_within(adjacency: sp.csr_array, homes: Array) -> sp.csr_array:

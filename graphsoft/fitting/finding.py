@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphsoft.aliases import Progress
-from graphsoft.engine.coarsening import grouped
+from graphsoft.engine.scales import grouped
 from graphsoft.fitting.preparing import prepare
 from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import one_cluster_each

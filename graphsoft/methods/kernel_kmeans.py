@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import coarsen
+from graphsoft.engine.scales import coarsened
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.kernels import rows_of
@@ -61,23 +61,23 @@ class KernelKMeans:
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Refine clusters from the coarsest scale of a contraction to the graph."""
-        scales = coarsen(sample.graph, count, progress)
-        graphs = [sample.graph, *(scale.graph for scale in scales)]
+        scales = coarsened(sample.graph, count, progress)
+        graphs, steps = [layer.graph for layer in scales.layers], scales.steps
         labels = np.arange(count)
         trace: list[float] = []
         moved = 0
-        for level in range(len(scales) - 1, -1, -1):
-            labels = labels[scales[level].group]
+        for level in reversed(range(len(steps))):
+            labels = labels[steps[level]]
             if not trace:
                 trace.append(_objective(graphs[level], labels, count))
             for _ in range(self.max_sweeps):
                 moved = _sweep(graphs[level], labels, count)
                 trace.append(_objective(graphs[level], labels, count))
                 if progress is not None:
-                    progress("kernel k-means", len(scales) - level, len(scales))
+                    progress("kernel k-means", len(steps) - level, len(steps))
                 if not moved:
                     break
-        status = f"converged after {len(trace) - 1} sweeps on {len(scales)} scales"
+        status = f"converged after {len(trace) - 1} sweeps on {len(steps)} scales"
         if moved:
             status = stop_status(self.max_sweeps, False, f"{moved} points moved in the last")
         return Clustering(one_cluster_each(labels, count), tuple(trace), status, len(trace) - 1)

@@ -8,7 +8,8 @@ import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.cuts import cut_value
-from graphsoft.engine.coarsening import contracted, grouped
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.scales import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
 from graphsoft.linalg.memberships import one_cluster_each

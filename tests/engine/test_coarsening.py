@@ -8,42 +8,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from graphsoft.engine import coarsening, merging
-from graphsoft.engine.coarsening import coarsen, contracted, strays
-from graphsoft.engine.ordering import weight_type
+from graphsoft.engine import coarsening, merging, scales
+from graphsoft.engine.coarsening import contracted, strays
+from graphsoft.engine.scales import coarsened
 from graphsoft.linalg.csr import inverse_or_zero, joined
 from naive import engine as naive
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques, through
 from shared.strategies import graphs
 
 
-@given(graphs(), st.integers(1, 12), st.sampled_from([np.float32, np.float64]))
-def test_coarsen_meets_the_size_and_keeps_the_sums(graph, count, dtype):
-    n = len(graph)
-    scales = coarsen(graph, count, dtype=dtype)
-    if n <= count:
-        assert scales == []
-        return
-    assert len(scales[-1].graph) == count
-    W, below = graph.adjacency.toarray(), n
-    for number, scale in enumerate(scales):
-        group = through(scales[: number + 1], n)
-        assert sorted(set(scale.group.tolist())) == list(range(len(scale.graph)))
-        assert len(scale.group) == below
-        assert coarsening.SHRINK_FACTOR * len(scale.graph) <= below or scale is scales[-1]
-        below = len(scale.graph)
-        expected = naive.contract(W, group, below)
-        dtype = max(dtype, weight_type(graph.adjacency.data), key=lambda kind: np.dtype(kind).itemsize)
-        assert scale.graph.adjacency.dtype == dtype
-        rounded = {"rtol": 20 * np.finfo(dtype).eps, "atol": W.size * np.finfo(dtype).tiny}
-        np.testing.assert_allclose(scale.graph.adjacency.toarray(), expected, **rounded)
-        masses = naive.indicator(group, below).T @ graph.degrees
-        np.testing.assert_allclose(scale.graph.degrees, masses, **rounded)
+@given(graphs(), st.integers(1, 12))
+def test_contraction_meets_the_size_and_keeps_the_sums(graph, count):
+    W, found = graph.adjacency.toarray(), coarsened(graph, count)
+    assert len(found.layers[-1]) == min(count, len(graph))
+    rounded = {"rtol": 20 * np.finfo(float).eps, "atol": W.size * np.finfo(float).tiny}
+    for number, step in enumerate(found.steps, start=1):
+        below, above = found.layers[number - 1 : number + 1]
+        assert sorted(set(step.tolist())) == list(range(len(above)))
+        assert len(step) == len(below)
+        group = through(found.cut(number)[0])
+        np.testing.assert_allclose(
+            above.graph.adjacency.toarray(), naive.contract(W, group, len(above)), **rounded
+        )
+        masses = naive.indicator(group, len(above)).T @ graph.degrees
+        np.testing.assert_allclose(above.graph.degrees, masses, **rounded)
 
 
 @given(graphs(), st.integers(1, 12))
 def test_merges_follow_edges_while_there_are_any(graph, count):
-    group = through(coarsen(graph, count), len(graph))
+    group = through(coarsened(graph, count))
     components = graph.components
     if components.max() + 1 > count:  # nothing but whole components was put together
         assert all(len(set(group[components == part])) == 1 for part in range(components.max() + 1))
@@ -56,15 +49,13 @@ def test_merges_follow_edges_while_there_are_any(graph, count):
 
 def test_the_pair_of_largest_score_merges_first():
     W = np.array([[0, 3, 0, 0], [3, 0, 5, 0], [0, 5, 0, 4], [0, 0, 4, 0]], dtype=float)
-    group = coarsen(graph_of(W), 3)[
-        0
-    ].group  # 3 / (3 * 8) < 4 / (9 * 4) > 5 / (8 * 9): not the largest weight
+    group = through(coarsened(graph_of(W), 3))  # not the pair of the largest weight
     assert 3 / (3 * 8) > 4 / (9 * 4) > 5 / (8 * 9)
     assert group.tolist() == [0, 0, 1, 2]
 
 
 def test_cliques_are_found():
-    group = through(coarsen(graph_of(ring_of_cliques()), 4), 20)
+    group = through(coarsened(graph_of(ring_of_cliques()), 4))
     assert group.reshape(4, 5).tolist() == [[number] * 5 for number in group[::5]]
     assert len(set(group)) == 4
 
@@ -73,14 +64,14 @@ def test_a_star_shrinks_by_more_than_a_node_a_round():
     steps = []
     star = np.zeros((500, 500))
     star[0, 1:] = star[1:, 0] = 1
-    scales = coarsen(graph_of(star), 2, lambda *step: steps.append(step))
-    assert len(scales[-1].graph) == 2
+    found = coarsened(graph_of(star), 2, lambda *step: steps.append(step))
+    assert len(found.layers[-1]) == 2
     assert len(steps) < 150
 
 
 def test_progress_rises_to_the_end():
     seen = []
-    coarsen(graph_of(ring_of_cliques()), 3, lambda *step: seen.append(step))
+    coarsened(graph_of(ring_of_cliques()), 3, lambda *step: seen.append(step))
     assert seen[-1] == ("coarsening", 17, 17)
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 
@@ -100,8 +91,8 @@ def test_contraction_in_small_pieces_gives_the_same_bits(graph, data):
 
 def test_lightest_are_grouped_where_no_edge_is_left():
     graph = graph_of(np.diag([5.0, 1, 4, 1, 0, 9]))
-    assert coarsen(graph, 5)[0].group.tolist() == [0, 1, 2, 3, 1, 4]
-    assert len(coarsen(graph_of(np.zeros((9, 9))), 1)[-1].graph) == 1
+    assert through(coarsened(graph, 5)).tolist() == [0, 1, 2, 3, 1, 4]
+    assert len(coarsened(graph_of(np.zeros((9, 9))), 1).layers[-1]) == 1
 
 
 @given(graphs(), st.integers(1, 5))
@@ -124,7 +115,7 @@ def test_no_rows_join_to_no_rows():
 
 
 def test_a_scale_is_kept_each_time_a_quarter_is_left():
-    sizes = [len(scale.graph) for scale in coarsen(graph_of(cloud_graph(240)), 6)]
-    assert len(sizes) == 3
+    sizes = [len(layer) for layer in coarsened(graph_of(cloud_graph(240)), 6).layers]
+    assert len(sizes) == 4
     assert sizes[-1] == 6
-    assert all(5 * below >= 16 * above for below, above in pairwise([240, *sizes[:-1]]))
+    assert all(below >= 0.8 * scales.SHRINK_FACTOR * above for below, above in pairwise(sizes[:-1]))

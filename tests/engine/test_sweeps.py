@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.engine import polishing, sweeps
-from graphsoft.engine.coarsening import coarsen, contracted
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.scales import coarsened
 from graphsoft.engine.sweeps import assess
 from graphsoft.methods import Relation, relation
 from naive import engine as naive
@@ -66,11 +67,11 @@ def test_assess(example):
 def test_tied_rows_are_worth_the_same_on_every_scale(example, data):
     graph = graph_of(example[0])
     for count in range(1, len(graph)):
-        scales = coarsen(graph, count)
+        scales = coarsened(graph, count)
         m = data.draw(st.integers(1, 3))
         S = sp.csr_array(data.draw(memberships(count, m)))
-        group = through(scales, len(graph))
-        coarse, fine = contracted(graph, group, count) if scales else graph, S[group]
+        group = through(scales)
+        coarse, fine = contracted(graph, group, count), S[group]
         constant = 2 * sum(d * np.log(d) for d in graph.degrees if d > 0)
         constant -= 2 * sum(d * np.log(d) for d in coarse.degrees if d > 0)
         scale = 1 + sum(abs(d * np.log(d)) for d in graph.degrees if d > 0) + graph.degrees.sum()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.engine import ties
-from graphsoft.engine.coarsening import coarsen
 from graphsoft.engine.merging import Merging
+from graphsoft.engine.scales import coarsened
 from graphsoft.engine.ties import first_of, in_order, structure_keys
 from naive import engine as naive
 from shared.shapes import cloud_graph, graph_of, through
@@ -66,7 +66,7 @@ def test_the_first_of_some_are_those_of_a_sorted_list(rows, data):
 def partitions(W, counts):
     """The groups of each scale, from one contraction to the next."""
     for count in counts:
-        yield through(coarsen(graph_of(W), count), len(W))
+        yield through(coarsened(graph_of(W), count))
 
 
 @given(weight_matrices(2, 12, plain), st.data())

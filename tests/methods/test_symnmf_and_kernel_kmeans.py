@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine.coarsening import grouped
+from graphsoft.engine.scales import grouped
 from graphsoft.errors import InputError
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.kernel_kmeans import Clusters, regroup

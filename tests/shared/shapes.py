@@ -45,12 +45,9 @@ def connected(W):
     return W + 0.01 * (1 - np.eye(len(W)))
 
 
-def through(scales, n):
+def through(scales):
     """For every node, the node of the coarsest scale that holds it."""
-    group = np.arange(n)
-    for scale in scales:
-        group = scale.group[group]
-    return group
+    return scales.spread(np.arange(len(scales.layers[-1])))
 
 
 def bits(h):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import coarsen
+from graphsoft.engine.scales import coarsened
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice
 from graphsoft.linalg.csr import inverse_or_zero, times
@@ -283,8 +283,8 @@ class Multigrid:
 
     def __init__(self, walk: Walk, progress: Progress | None) -> None:
         wanted = walk.known.shape[1] + walk.wanted
-        scales = coarsen(walk.graph, max(FEW_NODES, FEW_NODES_EACH * wanted), progress)
-        self.walks = [walk, *(Walk(scale.graph, wanted) for scale in scales)]
+        scales = coarsened(walk.graph, max(FEW_NODES, FEW_NODES_EACH * wanted), progress)
+        self.walks = [walk, *(Walk(layer.graph, wanted) for layer in scales.layers[1:])]
         values, vectors = _dense(self.walks[-1])
         self.gap = max(1.0 - float(values[walk.wanted - 1]), MIN_SHIFT)
         self._leading = vectors[:, : walk.wanted]
@@ -295,8 +295,8 @@ class Multigrid:
             for each in self.walks[:-1]
         ]
         self._restrictions = [
-            _restriction(fine, coarse, scale.group)
-            for fine, coarse, scale in zip(self.walks, self.walks[1:], scales, strict=False)
+            _restriction(fine, coarse, step)
+            for fine, coarse, step in zip(self.walks, self.walks[1:], scales.steps, strict=False)
         ]
         self._prolongations = [each.T.tocsr() for each in self._restrictions]
 

@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import grouped
+from graphsoft.engine.scales import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.losses import Pulls, stored_pairs, zero_pairs

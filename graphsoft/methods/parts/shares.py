@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.engine.coarsening import grouped
+from graphsoft.engine.scales import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice
 from graphsoft.linalg.memberships import membership_rows, one_cluster_each
