@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphsoft.graph.pairwise import pairwise_graph
     from graphsoft.graph.reading import as_graph
     from graphsoft.levels import hierarchy
+    from graphsoft.loading import load
     from graphsoft.methods import Clustering, Relation
     from graphsoft.propagation import Propagated, propagate
     from graphsoft.resampling import Stability, stability
@@ -52,6 +53,7 @@ __all__ = [
     "directed_graph",
     "hierarchy",
     "knn_graph",
+    "load",
     "multistep",
     "pairwise_graph",
     "propagate",
@@ -80,6 +82,7 @@ _HOME = {
     "directed_graph": "graph.directed",
     "hierarchy": "levels",
     "knn_graph": "graph.joining",
+    "load": "loading",
     "multistep": "result.walks",
     "pairwise_graph": "graph.pairwise",
     "propagate": "propagation",

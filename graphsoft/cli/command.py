@@ -231,9 +231,9 @@ def _is_ours(folder: Path) -> bool:
 def _write(
     folder: Path, h: Hierarchy, dataset: Dataset, scores: list[dict[str, float]], asked: Mapping[str, Any]
 ) -> None:
-    from graphsoft.formats.atomic import write_atomic
     from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
     from graphsoft.formats.tree_json import tree_to_json
+    from graphsoft.storage.atomic import write_atomic
 
     report = {
         "program": "graphsoft",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, save_npz
 
-from graphsoft.formats.atomic import PathLike, write_atomic
+from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = ["labels_to_csv", "memberships_to_npz"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import overload
 
 from graphsoft.errors import InputError
-from graphsoft.formats.atomic import PathLike, write_atomic
+from graphsoft.storage.atomic import PathLike, write_atomic
 from graphsoft.tree import Node, Tree
 
 __all__ = ["tree_to_json"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
@@ -14,7 +15,7 @@ from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["Features", "checked_features"]
+__all__ = ["Features", "FeaturesLeftOut", "checked_features"]
 
 SPARSE_METRICS = ("euclidean", "cosine")
 # Under these metrics distances stay the same when a number is subtracted from a whole column.
@@ -62,6 +63,13 @@ class Features:
             return self.values
         problem = "holds numbers beyond 2**53 that must be moved, but this method depends on where 0 is"
         raise InputError("X", problem, LARGER_UNIT)
+
+
+class FeaturesLeftOut(Features):
+    """Stands for features that a saved model was written without."""
+
+    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
+        super().__init__(np.empty((0, len(columns or ()))), columns=columns)
 
 
 def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import find_components, row_sums
 from graphsoft.linalg.csr import submatrix
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
+from graphsoft.storage.container import write_container
+from graphsoft.storage.packing import Packer, pack_names
+from graphsoft.version import installed_version
 
 __all__ = ["Graph", "checked_graph", "graph_of_weights", "subgraph", "symmetric_graph"]
 
@@ -95,6 +99,24 @@ class Graph:
             return f"Graph(damaged: {error.problem})"
         loops = int(np.count_nonzero(given.diagonal()))
         return f"Graph(nodes={given.shape[0]}, edges={(given.nnz + loops) // 2})"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it."""
+        packer = Packer()
+        content = checked_graph(self, "graph").packed(packer)
+        write_container(path, "graph", content, packer.arrays, installed_version())
+
+    def packed(self, packer: Packer) -> dict[str, Any]:
+        """Describe it for a file, and add its arrays."""
+        numbers = None if self.duplicates is None else packer.array("graph/duplicates", self.duplicates)
+        return {
+            "adjacency": packer.matrix("graph/adjacency", self.adjacency),
+            "nodes": pack_names(self.nodes),
+            "notes": list(self.notes),
+            "duplicates": numbers,
+            "from_distances": bool(self.from_distances),
+            "of_neighbors": bool(self.of_neighbors),
+        }
 
     @cached_property
     def degrees(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,9 +14,12 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
-from graphsoft.input.memberships import SoftClusters
+from graphsoft.input.memberships import SoftClusters, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.csr import submatrix
+from graphsoft.storage.container import write_container
+from graphsoft.storage.packing import Packer, pack_names, pack_value
+from graphsoft.version import installed_version
 
 __all__ = ["Clustering", "Method", "Sample", "takes_pairs"]
 
@@ -130,6 +134,21 @@ class Clustering(SoftClusters):
     nodes: Sequence[Any] = ()
     pairs_kept: int | None = None
     pairs_known: int | None = None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it."""
+        check_memberships(self.memberships, "clustering")
+        packer = Packer()
+        content = {
+            "memberships": packer.matrix("memberships", self.memberships),
+            "trace": [pack_value(float(value), "trace") for value in self.trace],
+            "status": self.status,
+            "sweeps": int(self.sweeps),
+            "nodes": pack_names(self.nodes),
+            "pairs_kept": self.pairs_kept,
+            "pairs_known": self.pairs_known,
+        }
+        write_container(path, "clustering", content, packer.arrays, installed_version())
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape

@@ -17,7 +17,7 @@ from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.graph.features import Features
+from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
@@ -31,7 +31,11 @@ from graphsoft.result.growth import grown, refined_levels
 from graphsoft.result.intact import check_features, check_levels, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
+from graphsoft.result.saving import pack_hierarchy
+from graphsoft.storage.container import write_container
+from graphsoft.storage.packing import Packer
 from graphsoft.tree import Tree, build_tree
+from graphsoft.version import installed_version
 
 __all__ = ["Hierarchy"]
 
@@ -153,10 +157,10 @@ class Hierarchy(Sequence[Level]):
         level = self._level(level)
         memberships = self._memberships(level)
         features: Sequence[Scores] = [()] * memberships.shape[1]
-        if self.features is not None or X is not None:
+        if X is not None or not (self.features is None or isinstance(self.features, FeaturesLeftOut)):
             features = self.distinctive(level, names=names, X=X).scores
         elif names is not None:
-            raise InputError("names", "a graph was given, which has no features", "leave them out, or pass X")
+            raise InputError("names", "there are no features to name", "leave them out, or pass X")
         return described(intact_graph(self), memberships, level, features)
 
     def distinctive(
@@ -382,6 +386,26 @@ class Hierarchy(Sequence[Level]):
         if node.level == len(self):
             raise InputError(argument, f"{id!r} is above all levels", "name a cluster, as '0-3'")
         return node.level, node.index
+
+    def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
+        """Write the whole hierarchy to a file, which :func:`graphsoft.load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Written whole or not at all. The name often ends in ``.graphsoft``.
+        features : bool
+            Write the features too. Without them the file is smaller, but the loaded hierarchy cannot place
+            new points that come as features, and says so.
+
+        Notes
+        -----
+        The file holds no code and no pickles. A search for neighbors of another library is left out, and
+        must be passed to `load`.
+        """
+        packer = Packer()
+        content = pack_hierarchy(self, packer, features)
+        write_container(path, "hierarchy", content, packer.arrays, installed_version())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the tree in the shape of d3-hierarchy.

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
-from graphsoft.graph.features import Features
+from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph, checked_graph
 from graphsoft.input.checks import choice, integer
 from graphsoft.input.memberships import REMEDY, check_memberships
@@ -73,6 +73,11 @@ def check_features(features: Any, settings: Any, points: int) -> None:
     choice("h", settings.weights, WEIGHTS)
     if features is None:
         return
+    if isinstance(features, FeaturesLeftOut):
+        problem = "was saved without its features, and this needs them"
+        raise InputError(
+            "h", problem, "save it with features=True, or pass X where there is such an argument"
+        )
     if type(features) is not Features:
         raise InputError("h", f"has {shown(features)} as features", REMEDY)
     choice("h", features.metric, METRICS)

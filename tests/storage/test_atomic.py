@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from graphsoft.errors import InputError
-from graphsoft.formats.atomic import write_atomic
+from graphsoft.storage.atomic import write_atomic
 
 
 def test_atomic_write_keeps_the_old_file_when_the_writer_fails(tmp_path):

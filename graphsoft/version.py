@@ -1,0 +1,15 @@
+"""The version of graphsoft that is installed."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+__all__ = ["installed_version"]
+
+
+def installed_version() -> str:
+    """Return the version, or ``"unknown"`` where the package was not installed but copied."""
+    try:
+        return metadata.version("graphsoft")
+    except metadata.PackageNotFoundError:
+        return "unknown"
