@@ -18,6 +18,8 @@ from graphsoft.kernels.contraction import Members, contract, greedy_matching
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
+    "COUNTED_MASS",
+    "STRAY_MASS",
     "contracted",
     "merge_round",
     "numbered",

@@ -35,6 +35,8 @@ __all__ = ["evidence_for_communities"]
 
 # Edges are left out of a graph that was contracted to so many nodes.
 MAX_NODES = 1 << 14
+# Half as many nodes are taken until no more edges are left: every edge is looked at some thousand times.
+MAX_EDGES = 1 << 17
 # Merging begins with a group for every third node, and no more than this.
 MAX_GROUPS = 1024
 # One merge at a time, or this part of the groups.
@@ -58,7 +60,9 @@ def evidence_for_communities(
     5
     """
     watched = watched_part(graph, MAX_NODES, progress)
-    sizes = _sizes(min(MAX_GROUPS, watched.distinct // 3))
+    while watched.upper.nnz > MAX_EDGES:
+        watched = watched_part(graph, watched.upper.shape[0] // 2, progress)
+    sizes = _sizes(min(MAX_GROUPS, watched.upper.shape[0] // 3))
     if len(sizes) < 2:
         return Evidence(watched.distinct, *(np.empty(0) for _ in range(4)))
     random = np.random.default_rng(DEFAULT_SEED) if random is None else random

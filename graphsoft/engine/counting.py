@@ -68,20 +68,26 @@ class Evidence:
 
 
 def evidence_for_counts(
-    graph: Graph, random: np.random.Generator | None = None, progress: Progress | None = None
+    graph: Graph,
+    random: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    clusters: int = CLUSTERS_OF_STRAYS,
 ) -> Evidence:
-    """Merge a graph that has edges several times, and compare how similar the merged pairs are."""
-    watched = watched_part(graph, MAX_NODES, progress)
+    """Merge a graph that has edges several times, and compare how similar the merged pairs are.
+
+    Components that are strays among so many `clusters` are left out.
+    """
+    watched = watched_part(graph, MAX_NODES, progress, clusters)
     merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
         return Evidence(watched.distinct, *(np.empty(0) for _ in range(4)))
     random = np.random.default_rng(DEFAULT_SEED) if random is None else random
     edge = 1.0 / (2.0 * watched.counts.sum())
-    whole = _merges(_both_ways(watched.upper), merged, edge)
+    whole = _merges(_both_ways(watched.upper), merged, edge, clusters)
     rounds = []
     for done in range(ROUNDS):
         kept, left_out = thinned(watched, random)
-        merges = _merges(kept, merged, edge)
+        merges = _merges(kept, merged, edge, clusters)
         rounds.append((merges, _between(merges, left_out)))
         if progress is not None:
             progress("counting clusters", done + 1, ROUNDS)
@@ -113,9 +119,11 @@ class _Merges:
     similarity: Array  # of each merge, as a logarithm, never rising
 
 
-def watched_part(graph: Graph, max_nodes: int, progress: Progress | None = None) -> Watched:
+def watched_part(
+    graph: Graph, max_nodes: int, progress: Progress | None = None, clusters: int = CLUSTERS_OF_STRAYS
+) -> Watched:
     """Leave out strays and copies, and contract the rest if it has more than `max_nodes` nodes."""
-    inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
+    inside = np.flatnonzero(~strays(graph, clusters))
     weights = submatrix(graph.adjacency, inside)
     copies = graph.duplicates
     if copies is not None:
@@ -154,9 +162,9 @@ def thinned(watched: Watched, random: np.random.Generator) -> tuple[Graph, Graph
     return _both_ways(kept), _both_ways(left)
 
 
-def _merges(graph: Graph, count: int, edge: float) -> _Merges:
+def _merges(graph: Graph, count: int, edge: float, clusters: int) -> _Merges:
     """Contract to `count` nodes, and merge these one by one; `edge` is the mean weight of an edge."""
-    inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
+    inside = np.flatnonzero(~strays(graph, clusters))
     rest = subgraph(graph, inside)
     group = np.full(len(graph), -1)
     group[inside] = grouped(rest, count)

@@ -118,7 +118,7 @@ class Division:
             components, alone = whole.graph.components, np.zeros(len(whole), dtype=np.int32)
             scales = contraction(whole, small + int(components.max()) + 1, alone, self._progress)
             self._contraction = scales.steps
-        if scales is None or len(inside) < len(whole):
+        if scales is None or len(inside) < len(whole) or homes.any():
             finest = Layer(subgraph(whole.graph, inside), whole.keys[inside])
             steps = nested_steps(self._contraction, inside, homes)
             scales = Scales.of(finest).extended(*(step for step in steps if step.max() >= small))

@@ -57,6 +57,8 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
     [0, 0, 1, 1]
     """
     begins = np.searchsorted(homes, np.arange(homes[-1] + 2))
+    # the largest is about 1, so that it does not depend on the scale of the weights which draws underflow
+    np.ldexp(weights, -np.frexp(weights.max())[1], out=weights)
     degrees, within = weights.sum(axis=1, dtype=np.float64), weights
     within[homes[:, None] != homes[None, :]] = 0.0
     np.fill_diagonal(within, 0.0)
@@ -71,7 +73,8 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
     def draw(start: int, stop: int) -> tuple[Array, float]:
         drawn, labels = np.triu(within), np.empty(len(homes), dtype=np.int64)
         if start:
-            drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
+            with np.errstate(under="ignore"):
+                drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
         drawn += drawn.T
         masses = loops + drawn.sum(axis=1, dtype=np.float64)
         with np.errstate(over="ignore"):  # of a very light pair, which then is the first to merge

@@ -1,5 +1,7 @@
 """Every cluster keeps a point: one that belongs to it more than to any other.
 
+This is so on polished levels, and in flat clusterings by relation factorization.
+
 Where soft memberships leave a cluster without one, a node that was divided into it is held there. It then
 belongs to this cluster alone.
 """

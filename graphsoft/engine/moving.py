@@ -23,6 +23,9 @@ __all__ = ["moved_through", "next_merge", "scales_by_moves"]
 
 # After so many rounds a scale is left.
 ROUNDS = 5
+# Scales are found until one has nearly as many nodes as the one below. Nodes that look alike may keep
+# changing places, and then merge one by one.
+LEAST_MERGED = 0.1
 
 
 def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
@@ -75,14 +78,14 @@ def moved_through(scales: Scales, labels: Array, homes: Array, above_next: float
 def scales_by_moves(layer: Layer, labels: Array, pull: float, fewest: int) -> Scales:
     """Find coarser scales inside groups: each node begins alone, then each group of these, and so on.
 
-    It ends when nothing moves any more, or fewer than `fewest` nodes would be left.
+    It ends when hardly any nodes merge, or fewer than `fewest` would be left.
     """
     scales = Scales.of(layer)
     while len(scales.layers[-1]) > fewest:
         layer = scales.layers[-1]
         parts = _parts_of(layer, np.arange(len(layer)), labels)
         found, step = np.unique(_moved(layer, parts, pull, 0), return_inverse=True)
-        if len(found) == len(layer) or len(found) < fewest:
+        if len(found) > (1.0 - LEAST_MERGED) * len(layer) or len(found) < fewest:
             break
         scales = scales.extended(step.astype(np.int32))
         labels = carried(labels, step)

@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.engine.coarsening import COUNTED_MASS, STRAY_MASS, strays
 from graphsoft.engine.communities import evidence_for_communities
-from graphsoft.engine.counting import LEFT_OUT, MAX_CLUSTERS, Evidence, evidence_for_counts
+from graphsoft.engine.counting import (
+    CLUSTERS_OF_STRAYS,
+    LEFT_OUT,
+    MAX_CLUSTERS,
+    Evidence,
+    evidence_for_counts,
+)
+from graphsoft.errors import warn
 from graphsoft.fitting.settings import Settings, refuse_feature_methods
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
@@ -26,6 +34,12 @@ WINDOW = 1.4
 # A lower score is said to be unsure. Of 240 clouds without clusters, uniform or normal, of 100 to 4000 points
 # in 2 to 30 dimensions, nine of ten had at most 1.14, and the highest 1.9; along a line it is 1.4 to 3.7.
 SURE = 1.5
+# In a sparse network edges left out are hard to foretell. There it is enough that groups agree so well from
+# round to round.
+STABLE = 0.5
+# A number that is smaller than the number of parts that share no edge, by no more than this factor, is taken
+# for it: small parts count for little when edges are left out.
+NEAR_PARTS = 1.5
 # Candidates that are printed.
 SHOWN = 8
 
@@ -72,17 +86,25 @@ class Suggestion:
         Why these levels, in words.
     by_falls : bool
         Whether the number was chosen by falls, and not by how likely it makes the edges left out.
+    parts : int
+        The number of parts that share no edge, if it was chosen for them, else 0.
     """
 
     levels: tuple[int, ...]
     candidates: tuple[Candidate, ...]
     reason: str
     by_falls: bool = True
+    parts: int = 0
 
     @property
     def clusters(self) -> int:
         """The suggested number of clusters."""
         return self.levels[-1]
+
+    @property
+    def sure(self) -> bool:
+        """Whether so clear a number is seldom found where there are no clusters."""
+        return bool(self.parts) or not (self.candidates and self.by_falls) or self.best(1)[0].score >= SURE
 
     def best(self, count: int = SHOWN) -> tuple[Candidate, ...]:
         """List the `count` candidates with the largest scores, the best first.
@@ -91,8 +113,11 @@ class Suggestion:
         """
         count = integer("count", count, 1)
         most = _best_held_out(self.candidates).clusters if self.candidates and self.by_falls else np.inf
-        order = sorted(self.candidates, key=lambda each: (each.clusters > most, -each.score, each.clusters))
-        return tuple(order[:count])
+
+        def place(each: Candidate) -> tuple[bool, bool, float, int]:
+            return each.clusters != self.parts, each.clusters > most, -each.score, each.clusters
+
+        return tuple(sorted(self.candidates, key=place)[:count])
 
     def __repr__(self) -> str:
         return f"Suggestion(levels={self.levels}, {len(self.candidates)} candidates; print it for a table)"
@@ -129,23 +154,56 @@ def suggest(
     if not graph.adjacency.nnz:
         return Suggestion((1,), (), "no two points are joined")
     found = evidence_for_counts(graph, random, progress)
-    if not len(found.sizes):
+    best = _largest_fall(found)
+    if best is not None and _more_strays(graph, best.clusters):
+        # components that were counted as clusters get none among so few
+        found = evidence_for_counts(graph, random, progress, best.clusters)
+        best = _largest_fall(found)
+    if best is None:
         return Suggestion((1,), (), f"{found.distinct} distinct points are too few to tell clusters")
-    candidates = _candidates(found, found.falls * found.sizes**POWER)
-    best = max(
-        candidates[: _best_held_out(candidates).clusters - 1], key=lambda each: (each.score, -each.clusters)
-    )
+    parts = _parts(graph)
+    if parts > MAX_CLUSTERS or best.clusters < parts <= NEAR_PARTS * best.clusters:
+        return _by_parts(parts, _by_fall(found), found.distinct, children)
     if best.score < SURE and not graph.of_neighbors:
         network = evidence_for_communities(graph, random, progress)
         among = _candidates(network, network.held_out)
         if among and _foretells(_best_held_out(among), among[-1].clusters):
             return _by_edges_left_out(among, found.distinct, children)
-    return _by_falls(best, candidates, found.distinct, children)
+    return _by_falls(best, _by_fall(found), found.distinct, children)
+
+
+def _parts(graph: Graph) -> int:
+    """Count the components, if each of them is heavy enough to be a cluster among so many; strays aside."""
+    mass = np.bincount(graph.components, graph.degrees)
+    mass = mass[mass >= COUNTED_MASS * mass.sum() / len(mass)]
+    return len(mass) if mass.min() >= STRAY_MASS * mass.sum() / len(mass) else 0
+
+
+def _more_strays(graph: Graph, clusters: int) -> bool:
+    """Tell whether more points are strays among so many clusters than when clusters were counted."""
+    counted = np.count_nonzero(strays(graph, CLUSTERS_OF_STRAYS))
+    return bool(np.count_nonzero(strays(graph, clusters)) > counted)
+
+
+def _by_fall(found: Evidence) -> tuple[Candidate, ...]:
+    return _candidates(found, found.falls * found.sizes**POWER)
+
+
+def _largest_fall(found: Evidence) -> Candidate | None:
+    """Find the number with the largest score, up to the one that makes the edges left out likeliest."""
+    candidates = _by_fall(found)
+    if not candidates:
+        return None
+    most = _best_held_out(candidates).clusters
+    return max(candidates[: most - 1], key=lambda each: (each.score, -each.clusters))
 
 
 def _foretells(best: Candidate, most: int) -> bool:
-    """Tell whether so many clusters foretell edges, and far fewer than `most`: else only nearness does."""
-    return best.held_out > 0.0 and 2 * best.clusters <= most
+    """Tell whether so many clusters foretell edges, or come back, and far fewer than `most`.
+
+    Where the most foretell best, only nearness does.
+    """
+    return (best.held_out > 0.0 or best.stability >= STABLE) and 2 * best.clusters <= most
 
 
 def _candidates(found: Evidence, scores: Array) -> tuple[Candidate, ...]:
@@ -162,6 +220,9 @@ def with_suggested_levels(
     methods = settings.methods * len(found.levels)
     if sample.given_features is None:
         refuse_feature_methods(methods, [len(sample), *found.levels])
+    if not found.sure:
+        remedy = "name the levels if you know better"
+        warn(f"levels: 'auto' took {found.clusters} at the top, although no number stands out; {remedy}")
     sizes = ", ".join(map(str, found.levels))
     chosen = replace(settings, levels=found.levels, methods=methods)
     return chosen, (f"levels chosen: {sizes} clusters; {found.reason}",)
@@ -247,6 +308,15 @@ def _by_edges_left_out(
     best = _best_held_out(candidates)
     reason = f"{best.clusters} clusters foretell best where the edges left out are, and {_come_back(best)}"
     return Suggestion(_levels_below(best, candidates, points, children), candidates, reason, by_falls=False)
+
+
+def _by_parts(
+    parts: int, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+) -> Suggestion:
+    """Choose the levels below the components of a graph."""
+    scores = {each.clusters: each.score for each in candidates}
+    levels = within_limits(levels_down_to(parts, points, scores), points, *children)
+    return Suggestion(levels, candidates, f"the graph has {parts} parts that share no edge", parts=parts)
 
 
 def _come_back(best: Candidate) -> str:

@@ -5,10 +5,12 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from graphsoft.engine import coarsening, dividing, drawing
+import graphsoft
+from graphsoft.engine import coarsening, dividing, drawing, moving
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.ties import MAX_STEPS, structure_keys
@@ -258,3 +260,42 @@ def test_progress_rises_to_the_end(sizes):
     assert done[-1][0] == done[-1][1]
     assert len({total for _, total in done}) == 1
     assert [number for number, _ in done] == sorted({number for number, _ in done})
+
+
+@pytest.mark.parametrize("exponent", [-60, -40, 40])
+def test_the_scale_of_the_weights_does_not_matter(exponent):
+    weights = np.random.default_rng(0).random(299) + 0.01
+    path = sp.csr_array(sp.diags([weights, weights], [1, -1]))
+    for one, other in zip(
+        graphsoft.hierarchy(path, [20, 4]), graphsoft.hierarchy(path * 2.0**exponent, [20, 4]), strict=True
+    ):
+        assert one.memberships.data.tobytes() == other.memberships.data.tobytes()
+
+
+def test_a_first_division_that_needs_no_contraction_binds_the_second():
+    ring = nx.cycle_graph(5)
+    parts = nx.disjoint_union_all([ring, *[nx.empty_graph(10)] * 40])
+    W = nx.to_numpy_array(parts)
+    W[:5, :5] *= 100.0
+    for part in range(40):
+        first = 5 + 10 * part
+        W[range(first, first + 9), range(first + 1, first + 10)] = 0.01
+    W = np.maximum(W, W.T) + np.diag(np.r_[np.zeros(5), np.full(400, 0.14)])
+    division = Division(graph_of(W))
+    above, below = division.into(5), division.into(10)
+    assert all(len(set(above[below == group])) == 1 for group in range(10))
+
+
+def test_parts_that_look_alike_take_no_longer_than_others():
+    # the two ends of each pair look alike, choose at once, and would change places for ever
+    with pytest.MonkeyPatch.context() as patch:
+        scales, seen = moving.scales_by_moves, []
+
+        def counted(*arguments):
+            found = scales(*arguments)
+            seen.append(len(found.layers))
+            return found
+
+        patch.setattr(dividing, "scales_by_moves", counted)
+        graphsoft.hierarchy(sp.csr_array(sp.kron(sp.eye(3004), [[0.0, 1.0], [1.0, 0.0]])), [751])
+    assert max(seen) < 10
