@@ -21,7 +21,7 @@ def read_npy(path: Path, labels: str | None) -> Dataset:
     """Read an array."""
     refuse_labels(path, labels)
     # mapped into memory, so that a header that promises more than the file holds allocates nothing
-    return Dataset(np.load(path, mmap_mode="r", allow_pickle=False))
+    return Dataset(np.lib.format.open_memmap(path, mode="r"))
 
 
 def read_npz(path: Path, labels: str | None) -> Dataset:
