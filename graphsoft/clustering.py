@@ -13,7 +13,7 @@ from graphsoft.fitting.finding import find
 from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
-from graphsoft.graph.features import Features
+from graphsoft.graph.features import Features, named
 from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import listed_pairs
@@ -36,6 +36,7 @@ def cluster(
     must_link: Any = None,
     cannot_link: Any = None,
     known: Any = None,
+    names: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Clustering:
@@ -59,6 +60,9 @@ def cluster(
     known : mapping or sequence, optional
         Labels of some points: ``{point: label}``, or one label for each point, with -1, None or NaN where it
         is unknown. They say which points belong together, not which column of the memberships is theirs.
+    names : sequence of n, optional
+        Names of the points, none of them twice. By default those of a networkx graph, or the texts in the
+        index of a data frame.
     rng : None, int, or numpy Generator
         Source of random numbers, for methods and searches that use some. With None the same call gives the
         same answer every time.
@@ -90,13 +94,13 @@ def cluster(
     )  # fmt: skip
     callback("progress", progress)
     random = generator("rng", rng)
-    given = read_input(X, affinity, metric, weights, neighbors=neighbors)
+    given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))
     sample, settings = sampled(given, settings, known, random, progress, needs_graph)
     found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
     frozen_rows(found.memberships)
-    nodes = range(len(given)) if isinstance(given, Features) else given.nodes
+    nodes = given.names or range(len(given)) if isinstance(given, Features) else given.nodes
     status, kept, listed = with_kept_pairs(found.status, sample.pairs, found.memberships)
     return replace(found, status=status, nodes=nodes, pairs_kept=kept, pairs_known=listed)

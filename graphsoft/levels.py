@@ -14,6 +14,7 @@ from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
+from graphsoft.graph.features import named
 from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
@@ -40,6 +41,7 @@ def hierarchy(
     known: Any = None,
     min_children: int | None = None,
     max_children: int | None = None,
+    names: Any = None,
     rng: Any = None,
     progress: Progress | None = None,
 ) -> Hierarchy:
@@ -73,6 +75,9 @@ def hierarchy(
     min_children, max_children : int, optional
         How many clusters every cluster of the next level has under it, counted by likeliest parents as in
         `Hierarchy.tree`. These limits are always kept. They need polished relation factorization.
+    names : sequence of n, optional
+        Names of the points, none of them twice. By default those of a networkx graph, or the texts in the
+        index of a data frame. They are used wherever points are named.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
@@ -111,7 +116,7 @@ def hierarchy(
     callback("progress", progress)
     random = generator("rng", rng)
     began = time.perf_counter()
-    given = read_input(X, affinity, metric, weights, neighbors=neighbors)
+    given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
     falling_sizes(sizes, len(given))
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()

@@ -11,6 +11,7 @@ from graphsoft.methods import Clustering
 from graphsoft.methods.saving import unpack_clustering
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_features
+from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.saving import unpack_levels, unpack_report, unpack_settings
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import DAMAGED, read_container
@@ -93,7 +94,9 @@ def _hierarchy(content: dict[str, Any], unpacker: Unpacker, neighbors: Any) -> H
     features = unpack_features(content["features"], unpacker, neighbors)
     if len(levels[0].degrees) != len(graph) or len(settings.levels) != len(levels):
         raise ValueError("levels of another graph")
-    found = Hierarchy(levels, graph, report, settings, features)
+    ids = {f"{number}-{cluster}" for number, level in enumerate(levels) for cluster in range(len(level.mass))}
+    names = checked_cluster_names(content["cluster_names"], ids)
+    found = Hierarchy(levels, graph, report, settings, features, names)
     if features is not None and len(features):
         check_features(features, settings, len(graph))
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from graphsoft.graph.adjacency import is_networkx
 from graphsoft.graph.graph import Graph
 from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
+from graphsoft.input.names import checked_names, frame_index
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["Features", "FeaturesLeftOut", "checked_features"]
+__all__ = ["Features", "FeaturesLeftOut", "checked_features", "named"]
 
 SPARSE_METRICS = ("euclidean", "cosine")
 # Under these metrics distances stay the same when a number is subtracted from a whole column.
@@ -43,6 +45,8 @@ class Features:
     origin : tuple of d numbers, or None
         What was subtracted from each column, exactly, because it holds whole numbers beyond 2**53 that
         float64 would round. The same is subtracted from new points.
+    names : sequence of n, or None
+        The names of the points, if a data frame or the caller has them.
     """
 
     values: Any
@@ -52,6 +56,7 @@ class Features:
     neighbors: Any = None
     fitted: int | None = None
     origin: Origin | None = None
+    names: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -63,6 +68,14 @@ class Features:
             return self.values
         problem = "holds numbers beyond 2**53 that must be moved, but this method depends on where 0 is"
         raise InputError("X", problem, LARGER_UNIT)
+
+
+def named(given: Features | Graph, names: Any) -> Features | Graph:
+    """Give the points the caller's names, if there are any."""
+    if names is None:
+        return given
+    checked = checked_names(names, len(given))
+    return replace(given, names=checked) if isinstance(given, Features) else replace(given, nodes=checked)
 
 
 class FeaturesLeftOut(Features):
@@ -88,7 +101,7 @@ def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
         values, origin = dense_features(X, may_move=may_move)
         moved = 0 if origin is None else sum(number != 0 for number in origin)
         notes = (f"{moved} columns moved near 0, because float64 would round their numbers",) if moved else ()
-        return Features(values, metric, notes, columns, neighbors, origin=origin)
+        return Features(values, metric, notes, columns, neighbors, origin=origin, names=frame_index(X))
     if metric not in SPARSE_METRICS:
         raise InputError(
             "metric",

@@ -137,8 +137,8 @@ def joined_to_nearest(
     matrix = symmetric(indices, edge_weights(indices, distances, weights), symmetrize)
     notes = [*features.notes, f"{found} nearest neighbors, {distance}, {weights} weights, {symmetrize}"]
     if len(heads) == count:
-        return graph_of_weights(matrix, None, notes, of_neighbors=True)
+        return graph_of_weights(matrix, features.names, notes, of_neighbors=True)
     notes.append(f"{count} rows are {len(heads)} distinct points")
     numbers = duplicates.astype(matrix.indices.dtype)
     matrix = spread_over_copies(matrix, indices, duplicates)
-    return graph_of_weights(matrix, None, notes, numbers, of_neighbors=True)
+    return graph_of_weights(matrix, features.names, notes, numbers, of_neighbors=True)

@@ -75,7 +75,7 @@ def grown(
     values : ndarray or csr_array
         Checked by `reference`.
     names : sequence, optional
-        The names of new nodes; points of a table have none.
+        The names of new nodes, if the others have names.
     progress : callable, optional
 
     Returns
@@ -99,11 +99,11 @@ def grown(
         return _with_edges(
             graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress)
         )
-    if names is not None:
-        raise InputError("nodes", "points of a table have no names", "leave it out")
+    if names is not None and isinstance(graph.nodes, range):
+        raise InputError("nodes", "the points have no names", "leave it out, or pass names= to hierarchy")
     old = features.values
     both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stack_rows(old, values)
-    found = _with_points(graph, reference, reference.neighbors_of(values, progress), progress)
+    found = _with_points(graph, reference, reference.neighbors_of(values, progress), names, progress)
     fitted = features.fitted or len(reference.representatives)
     return replace(found, features=replace(features, values=both, fitted=fitted))
 
@@ -174,7 +174,11 @@ def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
 
 
 def _with_points(
-    graph: Graph, reference: ReferencePoints, new: NewPoints, progress: Progress | None
+    graph: Graph,
+    reference: ReferencePoints,
+    new: NewPoints,
+    names: Sequence[Any] | None,
+    progress: Progress | None,
 ) -> Growth:
     """Add points, and join them to the nearest old and new ones.
 
@@ -200,7 +204,7 @@ def _with_points(
     edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
     dtype = graph.adjacency.indices.dtype
     numbers = None if all_distinct else every.astype(dtype)
-    return _with_edges(graph, edges, None, numbers, reference.step_of(new))
+    return _with_edges(graph, edges, names, numbers, reference.step_of(new))
 
 
 Edges = tuple[Array, Array, Array]  # one end, the other, weights

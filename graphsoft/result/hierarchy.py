@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -22,14 +22,24 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
-from graphsoft.linalg.memberships import frozen, frozen_rows, likeliest
+from graphsoft.input.names import frame_index
+from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
-from graphsoft.result.description import Description, TornPoints, described, torn_between
+from graphsoft.result.description import (
+    Description,
+    TornPoints,
+    best_in_rows,
+    described,
+    margins,
+    torn_between,
+)
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.growth import grown, refined_levels
 from graphsoft.result.intact import check_features, check_levels, intact_graph
 from graphsoft.result.level import Level
+from graphsoft.result.naming import checked_cluster_names, name_of_features
+from graphsoft.result.point import Place, PointDescription, row_of
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import pack_hierarchy
 from graphsoft.storage.container import write_container
@@ -55,6 +65,8 @@ class Hierarchy(Sequence[Level]):
         How it was asked for.
     features : Features or None
         The points' features, perhaps in the caller's own array; None if a graph was given.
+    cluster_names : mapping of str to str
+        Names of clusters, by their ids; see :meth:`name_clusters`.
     """
 
     levels: tuple[Level, ...]
@@ -62,6 +74,7 @@ class Hierarchy(Sequence[Level]):
     report: Report
     settings: Settings
     features: Features | None = None
+    cluster_names: Mapping[str, str] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle the fields only: the copy makes its tree itself."""
@@ -88,6 +101,86 @@ class Hierarchy(Sequence[Level]):
     def nodes(self) -> Sequence[Any]:
         """The names of the points in row order: those of a networkx input, else ``range(n)``."""
         return self.graph.nodes
+
+    def point(self, name: Any) -> PointDescription:
+        """Show one point on every level.
+
+        Parameters
+        ----------
+        name : object
+            Its name in `nodes`.
+
+        Returns
+        -------
+        PointDescription
+            For each level the clusters with their probabilities, and how torn the point is.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> import networkx as nx
+        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+        >>> print(h.point("Javert"))
+        Javert (row 27)
+        level  entropy  clusters
+            0     1.44  0-4 0.55; 0-10 0.13; 0-1 0.10; 0-6 0.10; 0-0 0.06; 0-5 0.03; 0-8 0.03
+            1     0.81  1-0 0.71; 1-2 0.15; 1-1 0.14
+        """
+        row = row_of(name, self._rows)
+        places = []
+        for number in range(len(self)):
+            memberships = self._memberships(number)[[row]]
+            listed = best_in_rows(memberships, memberships.shape[1])[0]
+            clusters = tuple((f"{number}-{cluster}", chance) for cluster, chance in listed)
+            margin, entropy = (float(values[0]) for values in (margins(memberships), entropies(memberships)))
+            places.append(Place(number, clusters, margin, entropy))
+        return PointDescription(name, row, tuple(places), self.cluster_names)
+
+    def name_clusters(
+        self,
+        names: Mapping[str, str] | None = None,
+        *,
+        count: int = 3,
+        feature_names: Any = None,
+        X: Any = None,
+    ) -> Hierarchy:
+        """Name clusters, by what sets them apart or as you say.
+
+        Parameters
+        ----------
+        names : mapping, optional
+            ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
+            have. Without it every cluster of every level is named by the features that set it apart.
+        count : int
+            Of how many features a name is made.
+        feature_names, X
+            The names of the features, and another table of the same points; see :meth:`distinctive`.
+
+        Returns
+        -------
+        Hierarchy
+            The same one with `cluster_names`.
+
+        Examples
+        --------
+        >>> import graphsoft
+        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+        >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
+        {'0-0': 'low width', '0-1': 'high width'}
+        >>> h.name_clusters({"0-1": "wide"}).cluster_names
+        {'0-1': 'wide'}
+        """
+        if names is None:
+            integer("count", count, 1)
+            found = [self.distinctive(level, count, names=feature_names, X=X) for level in range(len(self))]
+            names = {
+                id: name_of_features(scores, each.meaning)
+                for each in found
+                for id, scores in zip(each.ids, each.scores, strict=True)
+                if scores
+            }
+        ids = {f"{level}-{cluster}" for level, each in enumerate(self) for cluster in range(len(each.mass))}
+        return replace(self, cluster_names={**self.cluster_names, **checked_cluster_names(names, ids)})
 
     @cached_property
     def tree(self) -> Tree:
@@ -161,7 +254,7 @@ class Hierarchy(Sequence[Level]):
             features = self.distinctive(level, names=names, X=X).scores
         elif names is not None:
             raise InputError("names", "there are no features to name", "leave them out, or pass X")
-        return described(intact_graph(self), memberships, level, features)
+        return described(intact_graph(self), memberships, level, features, self.cluster_names)
 
     def distinctive(
         self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None
@@ -333,6 +426,8 @@ class Hierarchy(Sequence[Level]):
         values = reference.rows(X, growing=True)
         if values.shape[0] == 0:
             return self
+        if nodes is None and not isinstance(graph.nodes, range):
+            nodes = frame_index(X)
         growth = grown(graph, self.features, reference, values, nodes, progress)
         ready = time.perf_counter()
         guesses = self._memberships_of_new(growth.step, range(len(self)))
@@ -371,6 +466,12 @@ class Hierarchy(Sequence[Level]):
         return reference_of(
             graph, self.features, settings.n_neighbors, settings.weights, self._memberships(0)
         )
+
+    @cached_property
+    def _rows(self) -> Mapping[Any, int] | range:
+        """The row of every point, by its name."""
+        nodes = intact_graph(self).nodes
+        return nodes if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
 
     def _level(self, level: Any) -> int:
         return integer("level", level, -len(self), len(self) - 1) % len(self)

@@ -29,6 +29,7 @@ def pack_hierarchy(h: Any, packer: Packer, features: bool) -> dict[str, Any]:
         "graph": graph.packed(packer),
         "features": pack_features(h.features, packer, features),
         "levels": [_packed_level(level, f"levels/{number}", packer) for number, level in enumerate(h)],
+        "cluster_names": dict(h.cluster_names),
         "report": _packed_fields(h.report, levels=[_packed_fields(each) for each in h.report.levels]),
         "settings": _packed_fields(h.settings, methods=[pack_method(each) for each in h.settings.methods]),
     }
