@@ -47,7 +47,7 @@ def suggest_levels(
 
     In a network, communities may be there although joining weakens nowhere at once. So if no number stands
     out, and X is not made of points and their nearest neighbors, nodes also move between the groups after
-    every merge, and the number is suggested that foretells best where the edges left out are.
+    every merge, and the number is suggested that predicts best where the edges left out are.
 
     A number is named also where there are no clusters; the score of the best is then seldom above 1.5, and
     `reason` says so if it is below. Where clusters are nested, several sizes are right: look at all of
