@@ -111,7 +111,6 @@ class Report:
         lines += [
             f"{level.clusters} clusters: {level.status}; {level.seconds:.2f} s, log-likelihood "
             f"{level.log_likelihood:.6g}"
-            + ("" if level.kkt_gap is None else f", KKT gap {level.kkt_gap:.2g}")
             for level in self.levels
         ]
         lines.append(", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items()))
