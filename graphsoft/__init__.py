@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphsoft.fitting.suggesting import Suggestion
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
+    from graphsoft.graph.edges import edge_graph
     from graphsoft.graph.graph import Graph
     from graphsoft.graph.joining import knn_graph
     from graphsoft.graph.pairwise import pairwise_graph
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from graphsoft.levels import hierarchy
     from graphsoft.loading import load
     from graphsoft.methods import Clustering, Relation
+    from graphsoft.node_sets import (
+        communities,
+        overlapping,
+        partitions,
+        vertex_clustering,
+        vertex_cover,
+        write_attributes,
+    )
     from graphsoft.propagation import Propagated, propagate
     from graphsoft.resampling import Stability, stability
     from graphsoft.result.hierarchy import Hierarchy
@@ -50,15 +59,22 @@ __all__ = [
     "as_graph",
     "bipartite_graph",
     "cluster",
+    "communities",
     "directed_graph",
+    "edge_graph",
     "hierarchy",
     "knn_graph",
     "load",
     "multistep",
+    "overlapping",
     "pairwise_graph",
+    "partitions",
     "propagate",
     "stability",
     "suggest_levels",
+    "vertex_clustering",
+    "vertex_cover",
+    "write_attributes",
 ]
 
 # Where each public name lives. They are imported on first use, so that `import graphsoft` stays quick.
@@ -79,15 +95,22 @@ _HOME = {
     "as_graph": "graph.reading",
     "bipartite_graph": "graph.bipartite",
     "cluster": "clustering",
+    "communities": "node_sets",
     "directed_graph": "graph.directed",
+    "edge_graph": "graph.edges",
     "hierarchy": "levels",
     "knn_graph": "graph.joining",
     "load": "loading",
     "multistep": "result.walks",
+    "overlapping": "node_sets",
     "pairwise_graph": "graph.pairwise",
+    "partitions": "node_sets",
     "propagate": "propagation",
     "stability": "resampling",
     "suggest_levels": "suggestion",
+    "vertex_clustering": "node_sets",
+    "vertex_cover": "node_sets",
+    "write_attributes": "node_sets",
 }
 
 

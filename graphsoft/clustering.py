@@ -14,7 +14,7 @@ from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, named
-from graphsoft.graph.reading import read_input
+from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
@@ -44,7 +44,7 @@ def cluster(
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`.
     k : int
         How many clusters; at most as many as there are points.
@@ -95,6 +95,7 @@ def cluster(
     callback("progress", progress)
     random = generator("rng", rng)
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
+    warn_of_unused(given, n_neighbors, metric, weights)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))

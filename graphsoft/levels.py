@@ -15,7 +15,7 @@ from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.features import named
-from graphsoft.graph.reading import read_input
+from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
@@ -49,7 +49,7 @@ def hierarchy(
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`. Features are not copied. The result
         reads them again to predict new points, so do not change them afterwards.
     levels : int, sequence of int, or "auto"
@@ -117,6 +117,7 @@ def hierarchy(
     random = generator("rng", rng)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
+    warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
-from graphsoft.graph.adjacency import is_networkx
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.networks import is_network
 from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
 from graphsoft.input.names import checked_names, frame_index
@@ -94,7 +94,7 @@ def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
     array([[1., 2.],
            [3., 4.]])
     """
-    if isinstance(X, Graph) or is_networkx(X):
+    if isinstance(X, Graph) or is_network(X):
         raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
     if not sp.issparse(X):
         columns, may_move = frame_columns(X), neighbors is None and metric in MOVABLE

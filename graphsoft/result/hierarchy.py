@@ -282,7 +282,7 @@ class Hierarchy(Sequence[Level]):
         Examples
         --------
         >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+        >>> h = graphsoft.hierarchy([[0.5, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
         >>> print(h.distinctive(count=1, names=["width", "height"]))
         cluster  difference of means, in standard deviations
         0-0      width -2.0
