@@ -91,14 +91,14 @@ def partitions(
     >>> [len(each) for each in graphsoft.partitions(novel, [12, 4])]
     [12, 4]
     """
-    if isinstance(G, Hierarchy):
-        if levels != "auto":
+    if _is_result(G):
+        if not (isinstance(levels, str) and levels == "auto"):
             problem = f"got {shown(levels)}, but {shown(G)} has its levels"
-            raise InputError("levels", problem, "leave it out, or pass h.graph")
-        found = G
+            raise InputError("levels", problem, "leave it out, or pass the graph")
+        _refuse_weight(weight)
     else:
-        found = hierarchy(as_graph(G, weight=weight), levels)
-    return [communities(found, len(level.mass)) for level in found]
+        G = hierarchy(as_graph(G, weight=weight), levels)
+    return [_sets(_names(G), _likeliest_only(each)) for each in _levels(G)]
 
 
 def overlapping(
@@ -230,35 +230,55 @@ def vertex_cover(
 
 def _found(G: Any, k: int | None, weight: str | None) -> tuple[Sequence[Any], sp.csr_array]:
     """Cluster a graph, or look into a result. Return the nodes, and their memberships in k clusters."""
-    if not isinstance(G, Hierarchy | Clustering):
-        levels = "auto" if k is None else [integer("k", k, 1)]
-        G = hierarchy(as_graph(G, weight=weight), levels)
-    memberships = _memberships(G, k)
-    return _names(G, memberships), memberships
+    if _is_result(G):
+        _refuse_weight(weight)
+        return _names(G), _memberships(G, k)
+    graph = as_graph(G, weight=weight)
+    if k is not None and integer("k", k, 1) > len(graph):
+        raise InputError("k", f"got {k} communities for {len(graph)} nodes", f"use at most {len(graph)}")
+    found = hierarchy(graph, "auto" if k is None else [k])
+    return found.nodes, found[-1].memberships
+
+
+def _is_result(G: Any) -> bool:
+    return isinstance(G, Hierarchy | Clustering)
+
+
+def _refuse_weight(weight: Any) -> None:
+    if weight != "weight":
+        problem = f"got {shown(weight)}, but the communities have been found"
+        raise InputError("weight", problem, "leave it out, or pass the graph")
+
+
+def _levels(found: Any) -> list[sp.csr_array]:
+    """List the memberships of a result, the finest first."""
+    levels = list(found) if isinstance(found, Hierarchy) else [found]
+    for level in levels:
+        check_memberships(level.memberships, "found")
+    return [level.memberships for level in levels]
 
 
 def _memberships(found: Any, k: int | None) -> sp.csr_array:
-    """Take the memberships in k clusters of a result; by default in the fewest."""
-    if not isinstance(found, Hierarchy | Clustering):
+    """Take the memberships of a result in k clusters; by default in the fewest."""
+    if not _is_result(found):
         raise InputError("found", f"got {shown(found)}", "pass the result of graphsoft.hierarchy or cluster")
-    levels = [level.memberships for level in found] if isinstance(found, Hierarchy) else [found.memberships]
+    levels = _levels(found)
     sizes = [each.shape[1] for each in levels]
     if k is not None and integer("k", k, 1) not in sizes:
         raise InputError("k", f"got {k}, but {shown(found)} has {sizes} clusters", "use one of these numbers")
-    memberships = levels[-1 if k is None else sizes.index(k)]
-    check_memberships(memberships, "found")
-    return memberships
+    return levels[-1 if k is None else sizes.index(k)]
 
 
-def _names(found: Hierarchy | Clustering, memberships: sp.csr_array) -> Sequence[Any]:
-    # a clustering that comes from a method itself has no names
-    return found.nodes or range(memberships.shape[0])
+def _names(found: Any) -> Sequence[Any]:
+    """List the names of the points; a clustering that comes from a method itself has none."""
+    nodes: Sequence[Any] = found.nodes or range(_levels(found)[0].shape[0])
+    return nodes
 
 
 def _memberships_in(network: Any, found: Any, k: int | None) -> sp.csr_array:
     """Take memberships, with the rows in the order of the nodes of a network."""
     memberships = _memberships(found, k)
-    names, known = names_of(network), _names(found, memberships)
+    names, known = names_of(network), _names(found)
     if isinstance(known, range) and len(known) == len(names):
         return memberships
     row = {name: place for place, name in enumerate(known)}
