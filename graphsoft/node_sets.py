@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.networks import is_igraph, is_network, is_networkx, names_of
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
@@ -17,6 +17,7 @@ from graphsoft.levels import hierarchy
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.suggestion import suggest_levels
 
 if TYPE_CHECKING:
     import igraph
@@ -234,9 +235,14 @@ def _found(G: Any, k: int | None, weight: str | None) -> tuple[Sequence[Any], sp
         _refuse_weight(weight)
         return _names(G), _memberships(G, k)
     graph = as_graph(G, weight=weight)
-    if k is not None and integer("k", k, 1) > len(graph):
+    if k is None:
+        suggested = suggest_levels(graph)
+        k = suggested.clusters
+        if not suggested.sure:
+            warn(f"k: took {k}, although no number stands out; name one if you know better")
+    if integer("k", k, 1) > len(graph):
         raise InputError("k", f"got {k} communities for {len(graph)} nodes", f"use at most {len(graph)}")
-    found = hierarchy(graph, "auto" if k is None else [k])
+    found = hierarchy(graph, [k])
     return found.nodes, found[-1].memberships
 
 

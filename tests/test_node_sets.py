@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft import InputError
+from graphsoft import GraphsoftWarning, InputError
 from shared.strategies import graphs
 
 NOVEL = nx.les_miserables_graph()
@@ -41,9 +41,17 @@ def test_a_number_is_found():
     found = graphsoft.communities(blocks)
     assert sorted(map(sorted, found)) == [list(range(at, at + 20)) for at in range(0, 100, 20)]
     assert graphsoft.communities(blocks, 5) == found
-    assert graphsoft.partitions(blocks)[-1] == found
+    assert graphsoft.communities(NOVEL) == graphsoft.communities(NOVEL, 3)
+    assert graphsoft.suggest_levels(NOVEL).clusters == 3
     assert graphsoft.overlapping(blocks, threshold=1) == found
     assert len(graphsoft.partitions(blocks)) == len(graphsoft.suggest_levels(blocks).levels)
+
+
+def test_an_unsure_number_is_warned_of():
+    cloud = np.random.default_rng(0).normal(size=(200, 2))
+    assert not graphsoft.suggest_levels(cloud).sure
+    with pytest.warns(GraphsoftWarning, match=r"k: took \d+, although no number stands out"):
+        graphsoft.communities(cloud)
 
 
 def test_partitions_are_the_levels(h):

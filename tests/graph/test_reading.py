@@ -290,6 +290,16 @@ def test_distances_between_all_points_are_warned_of(n, d, power, seed):
         as_graph(sp.csr_array(distances))
 
 
+def test_correlation_distances_are_warned_of_if_there_are_clusters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    clustered = X + 2.0 * rng.normal(size=(4, 30))[np.arange(40) % 4]
+    for distances in (1.0 - np.corrcoef(clustered), np.sqrt(2.0 - 2.0 * np.corrcoef(clustered).clip(-1, 1))):
+        with pytest.warns(GraphsoftWarning, match="X looks like distances"):
+            as_graph(distances, affinity="precomputed")
+    as_graph(1.0 - np.corrcoef(X), affinity="precomputed")  # all alike: nothing tells these from weights
+
+
 def similarities(X):
     apart = np.square(X[:, None] - X).sum(axis=2)
     directions = np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True)
