@@ -190,7 +190,7 @@ def vertex_clustering(g: igraph.Graph, found: Any, k: int | None = None) -> igra
     >>> graphsoft.vertex_clustering(g, graphsoft.hierarchy(g, [2])).sizes()
     [18, 16]
     """
-    _refuse_others(g)
+    _check_igraph(g)
     from igraph import VertexClustering
 
     labels = likeliest(_memberships_in(g, found, k)).tolist()
@@ -222,7 +222,7 @@ def vertex_cover(
     >>> graphsoft.vertex_cover(g, graphsoft.hierarchy(g, [2])).sizes()
     [21, 19]
     """
-    _refuse_others(g)
+    _check_igraph(g)
     from igraph import VertexCover
 
     shares = _above(_memberships_in(g, found, k), threshold)
@@ -295,7 +295,7 @@ def _memberships_in(network: Any, found: Any, k: int | None) -> sp.csr_array:
     return memberships[[row[name] for name in names]]
 
 
-def _refuse_others(g: Any) -> None:
+def _check_igraph(g: Any) -> None:
     if not is_igraph(g):
         raise InputError("g", f"got {shown(g)}", "pass a graph of igraph")
 
@@ -308,7 +308,8 @@ def _write_networkx(G: Any, name: str, labels: list[int], memberships: sp.csr_ar
             del attributes[old]
         attributes[name] = labels[row]
         for place in range(ends[row], ends[row + 1]):
-            attributes[f"{name}_{clusters[place]}"] = shares[place]
+            if shares[place] > 0:
+                attributes[f"{name}_{clusters[place]}"] = shares[place]
 
 
 def _write_igraph(g: Any, name: str, labels: list[int], memberships: sp.csr_array) -> None:

@@ -83,14 +83,17 @@ def _columns(edges: Any, weight: Any, source: Any, target: Any) -> tuple[Array, 
 
 
 def _of_frame(frame: Any, weight: Any, source: Any, target: Any) -> list[Any]:
-    """Take the columns of a data frame."""
-    known = list(frame.columns)
+    """Take the columns of a data frame, or of an Arrow table."""
+    known = list(getattr(frame, "column_names", frame.columns))
     for argument, name in (("source", source), ("target", target), ("weight", weight)):
         if name not in known and not (argument == "weight" and name in (None, "weight")):
             problem = f"edges has no column {shown(name)}, but {shown(known)}"
             raise InputError(argument, problem, f"name a column, as in {argument}='...'")
     names = [source, target] + [weight] * (weight in known)
-    return [np.asarray(frame[name]) for name in names]
+    columns = [np.asarray(frame[name]) for name in names]
+    if any(column.ndim != 1 for column in columns):
+        raise InputError("edges", f"has columns {shown(known)}, of which some are alike", "rename them")
+    return columns
 
 
 def _of_rows(edges: Any) -> list[Any]:

@@ -154,8 +154,11 @@ def checked_weights(given: Any, ends: tuple[Array, Array], nodes: Sequence[Any],
         return repr((nodes[ends[0][place]], nodes[ends[1][place]]))
 
     if isinstance(given, np.ndarray):
-        if given.dtype.kind in "biuf" and np.isfinite(given).all():
-            return given.astype(np.float64)
+        if given.dtype.kind in "biuf":
+            with np.errstate(over="ignore"):
+                values = given.astype(np.float64)
+            if np.isfinite(values).all():
+                return values
         given = given.tolist()
     missing = [place for place, weight in enumerate(given) if weight is None]
     if missing:

@@ -52,7 +52,7 @@ def checked_rows(
     if hasattr(X, "adjacency") or hasattr(X, "nodes"):
         raise InputError("X", "is a graph, not a table", f"pass one row of {rows} for each new point")
     if meaning == "nodes" and _are_names(X):
-        remedy = f"pass rows of weights to the {columns[0]} nodes, one for each new node"
+        remedy = f"pass rows of weights to the {columns[0]} nodes; h.point(name) shows a node that is there"
         raise InputError("X", f"got {shown(X)}, which are names", remedy)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:

@@ -48,7 +48,11 @@ def test_every_way_of_writing_edges_gives_the_same_graph():
 
 def test_polars_and_arrow_tables():
     polars = pytest.importorskip("polars", reason="polars is not installed")
-    assert digest(edge_graph(polars.from_pandas(FRAME))) == digest(edge_graph(FRAME))
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    for table in (polars.from_pandas(FRAME), arrow.Table.from_pandas(FRAME)):
+        assert digest(edge_graph(table)) == digest(edge_graph(FRAME))
+        with pytest.raises(InputError, match=r"^source: edges has no column 'from', but \['source'"):
+            edge_graph(table, source="from")
 
 
 @given(
@@ -143,6 +147,8 @@ def test_repeated_edges_are_summed():
         (np.array([["a", "b", "2"]]), r"the edge \('a', 'b'\) has the weight '2'"),
         ([("a", "b", 1.0), ("b", "c", None)], r"1 of 2 edges have no weight, the first is \('b', 'c'\)"),
         ([("a", "b", {"weight": 2})], "has the weight {'weight': 2}"),
+        (np.array([[0, 1, np.longdouble("1e4000")]]), r"the edge \(0, 1\) has the weight"),
+        (pd.concat([FRAME, FRAME], axis=1), "some are alike"),
         (np.array([[0, 1, np.inf]]), r"the edge \(0, 1\) has the weight inf"),
         (nx.path_graph(3), "is a graph.*as_graph"),
         (sp.eye_array(3), "is a graph.*as_graph"),
