@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
+    from graphsoft.estimators.soft_clustering import SoftClustering
+    from graphsoft.estimators.soft_hierarchy import SoftHierarchy
     from graphsoft.fitting.suggesting import Suggestion
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
@@ -53,6 +55,8 @@ __all__ = [
     "Node",
     "Propagated",
     "Relation",
+    "SoftClustering",
+    "SoftHierarchy",
     "Stability",
     "Suggestion",
     "Tree",
@@ -89,6 +93,8 @@ _HOME = {
     "Node": "tree",
     "Propagated": "propagation",
     "Relation": "methods",
+    "SoftClustering": "estimators.soft_clustering",
+    "SoftHierarchy": "estimators.soft_hierarchy",
     "Stability": "resampling",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, warn
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import canonical, narrow
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import mirror_sum
@@ -134,7 +135,7 @@ def _is_framed(matrix: Any) -> bool:
     if type(matrix) is not sp.csr_array:
         return False
     data, indices, indptr = parts = matrix.data, matrix.indices, matrix.indptr
-    if not all(type(part) is np.ndarray and part.ndim == 1 for part in parts):
+    if not all(is_plain(part) and part.ndim == 1 for part in parts):
         return False
     if not all(part.flags.c_contiguous and part.flags.aligned for part in parts):
         return False

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.adjacency import asymmetry, check_square, is_clean, refuse_asymmetric, weight_matrix
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import check_rows, narrow, sparse_matrix
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import find_components, row_sums
@@ -229,7 +230,7 @@ def _refuse_unfit(graph: Graph, argument: str) -> None:
 
 def _are_numbers(duplicates: Any, count: int) -> bool:
     """Tell whether these number the distinct points of `count` nodes, from 0 on with none left out."""
-    if type(duplicates) is not np.ndarray or duplicates.shape != (count,):
+    if not is_plain(duplicates) or duplicates.shape != (count,):
         return False
     if duplicates.dtype.kind not in "iu" or not duplicates.dtype.isnative:
         return False

@@ -16,6 +16,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph, checked_graph
 from graphsoft.input.checks import choice, integer
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.memberships import REMEDY, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.nearest import METRICS
@@ -54,7 +55,7 @@ def check_level(level: Any, points: int | None = None) -> None:
     if points is not None and count != points:
         raise InputError("h", f"has a level of {count} points, but {points} nodes", REMEDY)
     for name, values, length in (("masses", mass, clusters), ("degrees", degrees, count)):
-        plain = type(values) is np.ndarray and values.dtype == np.float64 and values.shape == (length,)
+        plain = is_plain(values) and values.dtype == np.float64 and values.shape == (length,)
         if not (plain and np.isfinite(values).all() and values.min() >= 0):
             raise InputError("h", f"has a level whose {name} are not {length} finite numbers", REMEDY)
 
