@@ -18,6 +18,7 @@ from graphsoft.input.checks import callback, number
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.progress import watches_progress
 
 __all__ = ["directed_graph"]
 
@@ -27,7 +28,8 @@ SETTLED = 1e-12
 MAX_STEPS = 20_000
 
 
-def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None = None) -> Graph:
+@watches_progress("following the flow")
+def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | bool | None = None) -> Graph:
     """Turn a directed graph into an undirected one that keeps its random walk.
 
     A walk follows the edges, from i to j with the chance ``P_ij = a_ij / sum_j a_ij``, and visits node i with
@@ -44,8 +46,8 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
         the weight of the edges that leave them. From nodes that no edge leaves it always jumps. Jumps
         influence where the walk is, but are not part of the result, which stays as sparse as X. With 0 every
         edge must be part of a cycle. With 1 the result is ``(A + A^T) / 2``.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
            [0.  , 0.42, 0.42, 0.  ]])
     """
     number("teleport", teleport, minimum=0, maximum=1)
-    callback("progress", progress)
+    progress = callback("progress", progress)
     weights, nodes, notes = _directed(X)
     leaving = np.asarray(weights.sum(axis=1)).ravel()
     if teleport == 0:
