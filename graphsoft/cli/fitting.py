@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphsoft.cli import options as shared
-from graphsoft.cli.options import METHODS, Levels, example
+from graphsoft.cli.options import FILE, METHODS, Levels, example
 from graphsoft.cli.terminal import say, show
 from graphsoft.version import installed_version
 
@@ -35,7 +35,7 @@ method = click.option(
 )  # fmt: skip
 @click.option(
     "-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here",
-    type=click.Path(),
+    type=FILE,
 )  # fmt: skip
 @shared.fitting
 @method
@@ -83,7 +83,7 @@ def hierarchy(**options: Any) -> None:
 @click.command(epilog=example("graphsoft cluster data/iris.csv -k 3 --labels label --save iris.graphsoft"))
 @shared.reading
 @click.option("-k", "--clusters", "k", required=True, type=int, metavar="K", help="how many clusters")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="write the labels to this csv file")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="write the labels to this csv file")
 @shared.fitting
 @method
 @shared.output
@@ -118,7 +118,7 @@ def cluster(**options: Any) -> None:
 @click.command(epilog=example("graphsoft graph data/iris.csv --drop label --neighbors 7 -o iris.npz"))
 @shared.reading
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE",
+    "-o", "--output", type=FILE, metavar="FILE",
     help="write it to this npz, mtx, edges, graphml or graphsoft file",
 )  # fmt: skip
 @shared.joining

@@ -24,9 +24,9 @@ PENGUINS = "penguins.graphsoft"  # which the first example of the help saves
 
 
 @click.command(epilog=example(f"graphsoft predict {PENGUINS} data/penguins.csv -o predicted.csv"))
-@click.argument("model", type=click.Path())
+@click.argument("model", type=FILE)
 @shared.reading
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="write to this csv file")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="write to this csv file")
 @shared.output
 def predict(**options: Any) -> None:
     """Put new points into the clusters of a saved hierarchy.
@@ -55,7 +55,7 @@ def predict(**options: Any) -> None:
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))
-@click.argument("model", type=click.Path())
+@click.argument("model", type=FILE)
 @click.option("--level", type=int, default=-1, help="0 is the finest, -1 the coarsest (-1)")
 @shared.as_json
 def describe(model: str, level: int, as_json: bool) -> None:
@@ -70,16 +70,17 @@ def describe(model: str, level: int, as_json: bool) -> None:
 
 
 @click.command(epilog=example(f"graphsoft compare {PENGUINS} data/penguins.csv --labels species"))
-@click.argument("model", type=click.Path())
+@click.argument("model", type=FILE)
 @click.argument("other", type=FILE)
 @click.option("--labels", metavar="NAME", help="the labels in OTHER, if it is no model")
 @click.option("--format", "kind", type=click.Choice(shared.FORMATS), help="what - holds (csv)")
 @click.option("--header/--no-header", default=None, help="whether the first line of a table has titles")
 @shared.as_json
 def compare(model: str, other: str, as_json: bool, **options: Any) -> None:
-    """Compare a saved hierarchy with another model, or with labels in a file.
+    """Compare a saved hierarchy with other clusters.
 
-    Points are matched by their names if both have names, else by their order.
+    OTHER is another model, or a file with labels. Points are matched by their names if both have names, else
+    by their order.
     """
     from graphsoft.cli.given import seems_a_model
     from graphsoft.cli.writing import show_json
@@ -94,16 +95,18 @@ def compare(model: str, other: str, as_json: bool, **options: Any) -> None:
 
 
 @click.command(epilog=example(f"graphsoft convert {PENGUINS} penguins.json"))
-@click.argument("source", type=click.Path())
-@click.argument("target", type=click.Path())
+@click.argument("source", type=FILE)
+@click.argument("target", type=FILE)
 def convert(source: str, target: str) -> None:
-    r"""Write a model or a graph in another format, which the ending of TARGET says.
+    """Write a model or a graph in another format.
+
+    The ending of TARGET says which one.
 
     \b
     a hierarchy:   .json (its tree), .csv (labels)
     a clustering:  .csv (labels)
     a graph:       .npz, .mtx, .edges, .graphml, .graphsoft
-    """
+    """  # noqa: D301 - click reads the backspace
     from graphsoft.cli.converting import convert_file
     from graphsoft.cli.writing import check_file
 
@@ -116,7 +119,7 @@ def convert(source: str, target: str) -> None:
 @click.option("--labels", metavar="NAME", help="known classes: a column, array or node attribute")
 @shared.as_json
 def info(as_json: bool, **options: Any) -> None:
-    """Tell what a file holds: a model, or data that graphsoft would read."""
+    """Tell what a model or a file of data holds."""
     from graphsoft.cli.facts import dataset_facts, model_facts, summarize_facts
     from graphsoft.cli.given import read_file, seems_a_model
     from graphsoft.cli.writing import show_json

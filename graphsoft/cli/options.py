@@ -107,7 +107,7 @@ def example(command: str) -> str:
     return f"\b\nExample:\n  {command}"
 
 
-FILE = click.Path(allow_dash=True)
+FILE = click.Path(allow_dash=True, readable=False)  # whether it can be read is found out by reading
 
 # What is read, and how.
 reading = _all(
@@ -153,7 +153,7 @@ labels = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="print JSON in place of tables")
 quiet = click.option("--quiet", is_flag=True, help="no progress, no tables")
 save = click.option(
-    "--save", type=click.Path(), metavar="FILE", help="write the model here; the name ends in .graphsoft"
+    "--save", type=FILE, metavar="FILE", help="write the model here; the name ends in .graphsoft"
 )
 
 fitting = _all(labels, joining, save)

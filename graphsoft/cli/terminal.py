@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-
-import click
 
 __all__ = ["printable", "say", "show"]
 
@@ -22,9 +21,10 @@ def printable(text: str) -> str:
 
 def show(lines: Iterable[str]) -> None:
     """Print lines to the standard output."""
-    click.echo("\n".join(map(printable, lines)))
+    # not click.echo, which replaces letters that the terminal does not know by question marks
+    print("\n".join(map(printable, lines)))
 
 
 def say(message: str) -> None:
     """Print a line to the standard error."""
-    click.echo(printable(message), err=True)
+    print(printable(message), file=sys.stderr, flush=True)

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from graphsoft.cli.given import seems_a_model
 from graphsoft.errors import InputError
 from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
@@ -23,7 +21,7 @@ from graphsoft.storage.together import leftovers, replace_together
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["as_json", "check_file", "check_folder", "check_model", "plain", "show_json", "write_folder"]
+__all__ = ["check_file", "check_folder", "check_model", "plain", "show_json", "write_folder"]
 
 _MEMBERSHIPS = re.compile(r"memberships-(\d+)\.npz", re.ASCII)
 _REPORT = "report.json"
@@ -113,13 +111,8 @@ def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any]) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(as_json(value))
-
-
-def as_json(value: Any) -> str:
-    """Write a value as JSON in ASCII, which no terminal takes for a command."""
-    return json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    """Print a value as JSON in ASCII, which no terminal takes for a command."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def plain(value: Any) -> Any:

@@ -13,12 +13,16 @@ from graphsoft.errors import InputError
 
 __all__ = ["read_mtx", "read_npy", "read_npz"]
 
+NPY = b"\x93NUMPY"
 # Parts of a sparse matrix that must be whole numbers: SciPy would cut off what is behind a decimal point.
 WHOLE = frozenset({"indices", "indptr", "row", "col", "offsets", "shape"})
 
 
 def read_npy(path: Path, asked: Asked) -> Dataset:
     """Read an array."""
+    with open(path, "rb") as file:  # NumPy would leave a file open that is something else
+        if file.read(len(NPY)) != NPY:
+            raise ValueError("it is no array")
     # mapped into memory, so that a header that promises more than the file holds allocates nothing
     return Dataset(np.load(path, mmap_mode="r", allow_pickle=False))
 

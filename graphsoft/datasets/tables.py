@@ -44,8 +44,8 @@ def read_table(path: Path, asked: Asked) -> Dataset:
         _warn_of_doubt(stripped[0], begin[0][0], verdict)
     if len(set(names)) < len(names):
         warn(f"column {layout.titles[0]!r} was taken as names of the points, and some of them are the same")
-    rows = len(known) or len(names) or len(values) // len(layout.features)
-    data = _as_table(values, large, (rows, len(layout.features)))
+    count = len(known) or len(names) or len(values) // len(layout.features)
+    data = _as_table(values, large, (count, len(layout.features)))
     if verdict.is_header:
         warn_of_columns(layout.feature_titles, data)
     taken = "the header" if verdict.is_header else "a point: there is no header"
