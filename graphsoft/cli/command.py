@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -19,7 +19,7 @@ from graphsoft.cli.terminal import say
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.version import installed_version
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 FAILED, MISUSED, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
@@ -82,6 +82,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         context = getattr(error, "ctx", None)
         path = "graphsoft" if context is None else context.command_path
         return _fail(MISUSED, f"{error.format_message()} See {path} --help.")
+
+
+def run() -> NoReturn:
+    """Run the command line as a process of its own."""
+    code = main()
+    if code == INTERRUPTED:
+        # Python would end by the signal, and with another code, if it came while text was being executed
+        os._exit(code)
+    sys.exit(code)
 
 
 def _fail(code: int, message: str) -> int:
