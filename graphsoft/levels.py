@@ -19,12 +19,14 @@ from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
+from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 
 __all__ = ["hierarchy"]
 
 
+@watches_progress("neighbors", "coarsening", "dividing", "polishing", "refining")
 def hierarchy(
     X: Any,
     levels: int | Sequence[int] | str,
@@ -43,7 +45,7 @@ def hierarchy(
     max_children: int | None = None,
     names: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Hierarchy:
     """Find a hierarchy of soft clusters.
 
@@ -82,8 +84,8 @@ def hierarchy(
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
         answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def hierarchy(
         listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link),
         min_children=min_children, max_children=max_children,
     )  # fmt: skip
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)

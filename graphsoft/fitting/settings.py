@@ -68,7 +68,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.polish, bool | np.bool_):
             raise InputError("polish", f"got {shown(self.polish)}", "use True or False")
-        check_options(self.n_neighbors, self.metric, self.weights, "union", None)
+        check_options(self.n_neighbors, self.metric, self.weights, "union")
         for argument in ("min_children", "max_children"):
             limit = getattr(self, argument)
             if limit is not None:

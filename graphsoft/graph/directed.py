@@ -19,6 +19,7 @@ from graphsoft.input.checks import callback, number
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.progress import watches_progress
 
 __all__ = ["directed_graph"]
 
@@ -28,8 +29,13 @@ SETTLED = 1e-12
 MAX_STEPS = 20_000
 
 
+@watches_progress("following the flow")
 def directed_graph(
-    X: Any, teleport: float = 0.15, *, weight: str | None = "weight", progress: Progress | None = None
+    X: Any,
+    teleport: float = 0.15,
+    *,
+    weight: str | None = "weight",
+    progress: Progress | bool | None = None,
 ) -> Graph:
     """Turn a directed graph into an undirected one that keeps its random walk.
 
@@ -49,8 +55,8 @@ def directed_graph(
         edge must be part of a cycle. With 1 the result is ``(A + A^T) / 2``.
     weight : str or None
         The attribute that holds the weights of edges; see :func:`graphsoft.as_graph`.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -79,7 +85,7 @@ def directed_graph(
            [0.  , 0.42, 0.42, 0.  ]])
     """
     number("teleport", teleport, minimum=0, maximum=1)
-    callback("progress", progress)
+    progress = callback("progress", progress)
     weights, nodes, notes = _directed(X, weight)
     leaving = np.asarray(weights.sum(axis=1)).ravel()
     if teleport == 0:

@@ -27,19 +27,21 @@ from graphsoft.graph.features import Features, checked_features
 from graphsoft.graph.graph import Graph, checked_graph, graph_of_weights, symmetric_graph
 from graphsoft.graph.joining import check_options, joined_to_nearest
 from graphsoft.graph.networks import graph_of_network, is_network
-from graphsoft.input.checks import choice, generator
+from graphsoft.input.checks import callback, choice, generator
 from graphsoft.input.dense_input import dense_matrix, warn_of_columns
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.neighbors.external import check_finder
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import edge_weights, symmetric
 from graphsoft.parallel import row_blocks
+from graphsoft.progress import watches_progress
 
 __all__ = ["as_graph", "read_input", "warn_of_unused"]
 
 AFFINITIES = ("auto", "features", "precomputed")
 
 
+@watches_progress("neighbors")
 def as_graph(
     X: Any,
     *,
@@ -51,7 +53,7 @@ def as_graph(
     neighbors: Any = None,
     weight: str | None = "weight",
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Graph:
     """Make a checked graph of features, of a graph, or of neighbor lists.
 
@@ -97,7 +99,8 @@ def as_graph(
     >>> as_graph([[0.0], [1.0], [5.0]], n_neighbors=1)
     Graph(nodes=3, edges=2)
     """
-    check_options(n_neighbors, metric, weights, symmetrize, progress)
+    check_options(n_neighbors, metric, weights, symmetrize)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
     if is_network(X):
         X = graph_of_network(X, weight)

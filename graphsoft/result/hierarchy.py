@@ -19,12 +19,13 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph
-from graphsoft.input.checks import integer
+from graphsoft.input.checks import callback, integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.names import frame_index
 from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest
 from graphsoft.methods import Clustering
+from graphsoft.progress import watches_progress
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import (
     Description,
@@ -341,7 +342,10 @@ class Hierarchy(Sequence[Level]):
             theirs = as_named_clusters(other, self.nodes)
         return compared(mine, theirs)
 
-    def predict_proba(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> sp.csr_array:
+    @watches_progress("neighbors")
+    def predict_proba(
+        self, X: Any, level: int = -1, *, progress: Progress | bool | None = None
+    ) -> sp.csr_array:
         """Compute memberships of new points: one step of the walk to old points, then to their clusters.
 
         Parameters
@@ -351,8 +355,8 @@ class Hierarchy(Sequence[Level]):
             say. If a graph was given: weights to its n nodes, shape (q, n), larger for nearer nodes.
         level : int
             Negative numbers count from the top.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``.
+        progress : True or callable, optional
+            True draws a bar. A function is called as ``progress(stage, done, total)``.
 
         Returns
         -------
@@ -371,23 +375,26 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        step = self._reference.step(self._reference.rows(X), progress)
+        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
         return self._memberships_of_new(step, [level])[0]
 
-    def predict(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> Array:
+    @watches_progress("neighbors")
+    def predict(self, X: Any, level: int = -1, *, progress: Progress | bool | None = None) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
         return likeliest(self.predict_proba(X, level, progress=progress))
 
-    def transform(self, X: Any, *, progress: Progress | None = None) -> sp.csr_array:
+    @watches_progress("neighbors")
+    def transform(self, X: Any, *, progress: Progress | bool | None = None) -> sp.csr_array:
         """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`.
 
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
-        step = self._reference.step(self._reference.rows(X), progress)
+        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
 
+    @watches_progress("neighbors", "re-fitting")
     def partial_update(
-        self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
+        self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
     ) -> Hierarchy:
         """Add new points, and refine memberships only near them.
 
@@ -401,8 +408,8 @@ class Hierarchy(Sequence[Level]):
             ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
         nodes : sequence of q, optional
             Names of new nodes. Without them their row numbers are their names.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``.
+        progress : True or callable, optional
+            True draws a bar. A function is called as ``progress(stage, done, total)``.
 
         Returns
         -------
@@ -418,6 +425,7 @@ class Hierarchy(Sequence[Level]):
         >>> h.partial_update([[0.15], [5.05]])[0].labels.tolist()
         [0, 0, 0, 1, 1, 1, 0, 1]
         """
+        progress = callback("progress", progress)
         began = time.perf_counter()
         graph = intact_graph(self)
         check_levels(self.levels, len(graph))
