@@ -27,9 +27,11 @@ __all__ = [
     "Description",
     "TornPoints",
     "best_in_rows",
+    "central_points",
     "certainties",
     "described",
     "margins",
+    "steps_between",
     "torn_between",
 ]
 
@@ -291,6 +293,36 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
             for cluster, values in enumerate(figures)
         ),
     )
+
+
+def central_points(graph: Graph, memberships: sp.csr_array, count: int) -> list[list[int]]:
+    """List the most central points of every cluster, at most `count`, as :class:`ClusterDescription` says.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
+    >>> central_points(as_graph(nx.barbell_graph(3, 0)), hard, 2)
+    [[0, 1], [3, 4]]
+    """
+    inside = _one_step(graph, memberships, likeliest(memberships))[1]
+    return [[point for point, _ in row] for row in best_in_rows(inside.T.tocsr(), count)]
+
+
+def steps_between(graph: Graph, memberships: sp.csr_array) -> sp.csr_array:
+    """Compute the weight of steps along the edges from cluster to cluster, ``S^T W S``, of shape (m, m).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
+    >>> steps_between(as_graph(nx.barbell_graph(3, 0)), hard).toarray()
+    array([[6., 1.],
+           [1., 6.]])
+    """
+    return _one_step(graph, memberships, likeliest(memberships))[0]
 
 
 def best_in_rows(matrix: sp.csr_array, count: int) -> list[list[tuple[int, float]]]:
