@@ -48,9 +48,9 @@ class SavedTree:
     def memberships(self) -> csr_array | None:
         """Memberships of the points in the finest clusters; None if they were not written."""
         finest = self.tree.nodes[: self.tree.level_sizes[0]]
-        lists = [self.details.get(node.id, {}).get("points") for node in finest]
-        if None in lists:
+        if not all("points" in self.details.get(node.id, {}) for node in finest):
             return None
+        lists: list[Any] = [self.details[node.id]["points"] for node in finest]
         try:
             entries = [
                 (each["row"], column, each["p"]) for column, points in enumerate(lists) for each in points
@@ -131,7 +131,8 @@ def _node(record: Any, parent: str | None) -> Node:
     if not isinstance(record, Mapping) or not isinstance(record.get("id"), str):
         raise InputError("source", f"holds {shown(record)}, which is no cluster with an id", _REMEDY)
     id = record["id"]
-    children, parents = record.get("children", []), record.get("parents")
+    children: Any = record.get("children", [])
+    parents: Any = record.get("parents")
     fits = {
         "name": isinstance(record.get("name"), str),
         "level": _is_whole(record.get("level")),

@@ -69,7 +69,7 @@ def labels_to_csv(
     "'=b",0,0.25
     <BLANKLINE>
     """
-    columns: dict[str, Sequence[Any]] = {"name": [str(name) for name in nodes]}
+    columns: dict[str, Any] = {"name": [str(name) for name in nodes]}
     columns |= {f"level_{level}": np.asarray(each) for level, each in enumerate(labels)}
     columns |= {f"entropy_{level}": np.asarray(each) for level, each in enumerate(entropies)}
     columns_to_csv(columns, path)

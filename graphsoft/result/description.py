@@ -16,11 +16,12 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
+from graphsoft.html import html_table
 from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.parallel import map_blocks
 from graphsoft.result.distinctive import Scores
-from graphsoft.result.tables import aligned, number_or_dash, shortened
+from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, shortened
 
 __all__ = [
     "ClusterDescription",
@@ -40,6 +41,8 @@ NEIGHBORS = 3
 FEATURES_SHOWN = 4
 # A neighbor is printed if at least this part of the steps leads to it.
 MIN_CHANCE = 0.005
+# The columns of text in a table.
+WORDS = ("cluster", "exemplars", "neighbors", "set apart by")
 # A cluster with a larger share holds the whole graph: the rest is rounding.
 MAX_SHARE = 1.0 - 1e-9
 # Rows of the graph in one piece of work.
@@ -227,8 +230,16 @@ class Description(Sequence[ClusterDescription]):
         return f"Description(level {self.level}: {len(self)} clusters)"
 
     def __str__(self) -> str:
-        words = ["exemplars", "neighbors", "set apart by"]
-        rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *words]]
+        return "\n".join(shortened(aligned(self._rows(), left=WORDS)))
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        more = max(len(rows) - ROWS_SHOWN - 1, 0)
+        return html_table(rows[: ROWS_SHOWN + 1], repr(self), left=WORDS, more=more)
+
+    def _rows(self) -> list[list[str]]:
+        """Return a header, and the cells of each cluster, the heaviest first."""
+        rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *WORDS[1:]]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
             exemplars = ", ".join(map(str, row.exemplars))
             near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_CHANCE)
@@ -236,8 +247,7 @@ class Description(Sequence[ClusterDescription]):
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)
             first = [row.id, str(row.size), number_or_dash(row.share, ".1%")]
             rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
-        lines = aligned(rows, left=["cluster", *words])
-        return "\n".join(shortened(lines))
+        return rows
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame with a row for each cluster, by id."""

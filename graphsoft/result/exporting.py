@@ -1,9 +1,9 @@
-"""Hierarchies in the forms of other programs: these functions are methods of `Hierarchy`."""
+"""Hierarchies in the forms of other programs: these functions are methods of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from graphsoft.formats.network import points_to_networkx, tree_to_networkx, writ
 from graphsoft.formats.newick import tree_to_newick
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import choice, integer
-from graphsoft.result.description import central_points, described, steps_between
+from graphsoft.result.description import ClusterDescription, central_points, described, steps_between
 from graphsoft.result.distinctive import Distinctive
 from graphsoft.result.intact import intact_graph
 from graphsoft.storage.atomic import PathLike
-
-if TYPE_CHECKING:
-    from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = [
     "to_csv",
@@ -44,7 +41,7 @@ Names = Mapping[str, str] | None
 
 
 def to_json(
-    h: Hierarchy,
+    h: Any,
     path: PathLike | None = None,
     *,
     names: Names = None,
@@ -106,7 +103,7 @@ def to_json(
     return tree_to_json(h.tree, path, _names(h, names), details)
 
 
-def to_newick(h: Hierarchy, path: PathLike | None = None, *, names: Names = None) -> str | None:
+def to_newick(h: Any, path: PathLike | None = None, *, names: Names = None) -> str | None:
     r"""Write the tree in the Newick format of phylogenetics.
 
     Leaves are the finest clusters, and inner nodes have labels too. Branches are as long as the heights of
@@ -129,7 +126,7 @@ def to_newick(h: Hierarchy, path: PathLike | None = None, *, names: Names = None
     return tree_to_newick(h.tree, path, _names(h, names), _linkage(h).heights)
 
 
-def to_linkage(h: Hierarchy) -> Array:
+def to_linkage(h: Any) -> Array:
     """Turn the tree into a linkage matrix of SciPy, over the finest clusters.
 
     Leaf i is cluster ``0-i``. Clusters are merged level by level, within their parent. Among these, the pair
@@ -158,7 +155,7 @@ def to_linkage(h: Hierarchy) -> Array:
     return _linkage(h).matrix
 
 
-def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
+def to_networkx(h: Any, of: str = TREE, *, names: Names = None) -> Any:
     """Make a networkx graph of the tree, or of the points.
 
     Parameters
@@ -171,10 +168,10 @@ def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
     Returns
     -------
     networkx.DiGraph or networkx.Graph
-        Clusters have ``label, level, mass, size`` and the ``height`` of :meth:`to_linkage`. Edges between them
-        have ``p``, the probability of the parent. Points have ``level_0, probability_0, entropy_0, ...``: the id of
-        the likeliest cluster of each level, its probability and the entropy; and ``memberships``, a
-        dictionary from ids to probabilities. Edges between points have a ``weight``.
+        Clusters have ``label, level, mass, size`` and the ``height`` of :meth:`to_linkage`. Edges between
+        them have ``p``, the probability of the parent. Points have for each level l ``level_l``, the id of
+        the likeliest cluster, ``probability_l`` and ``entropy_l``, and ``memberships``, a dictionary from ids
+        to probabilities. Edges between points have a ``weight``.
 
     Examples
     --------
@@ -195,7 +192,7 @@ def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
     return points_to_networkx(intact_graph(h).adjacency, h.nodes, columns, memberships)
 
 
-def to_graphml(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_graphml(h: Any, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
     """Write the graph of :meth:`to_networkx` as GraphML, for Gephi, Cytoscape, yEd or igraph.
 
     Names of points become texts, which must differ, and memberships the text of a JSON object. Control
@@ -210,12 +207,12 @@ def to_graphml(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = N
     write_graphml(to_networkx(h, of, names=names), path)
 
 
-def to_gexf(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_gexf(h: Any, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
     """Write the graph of :meth:`to_networkx` as GEXF, for Gephi; see :meth:`to_graphml`."""
     write_gexf(to_networkx(h, of, names=names), path)
 
 
-def to_frame(h: Hierarchy, of: str = POINTS, *, library: str = "pandas", names: Names = None) -> Any:
+def to_frame(h: Any, of: str = POINTS, *, library: str = "pandas", names: Names = None) -> Any:
     """Make a data frame with a row for each point, or for each cluster.
 
     Parameters
@@ -250,7 +247,7 @@ def to_frame(h: Hierarchy, of: str = POINTS, *, library: str = "pandas", names: 
     return as_frame(_columns(h, of, names), library)
 
 
-def to_csv(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
+def to_csv(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
     """Write the rows of :meth:`to_frame` as CSV, in UTF-8 with all texts in quotes.
 
     A text that a spreadsheet would run as a formula gets a ``'`` before it, as
@@ -265,7 +262,7 @@ def to_csv(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names = Non
     columns_to_csv(_columns(h, of, names), path)
 
 
-def to_parquet(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
+def to_parquet(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
     """Write the rows of :meth:`to_frame` as Parquet; it needs pyarrow.
 
     Parameters
@@ -278,7 +275,7 @@ def to_parquet(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names =
 
 
 def to_graphrag(
-    h: Hierarchy,
+    h: Any,
     path: PathLike | None = None,
     *,
     entities: Any = None,
@@ -321,15 +318,15 @@ def to_graphrag(
     return as_frame(columns) if path is None else columns_to_parquet(columns, path)
 
 
-def _names(h: Hierarchy, names: Names) -> Names:
+def _names(h: Any, names: Names) -> Names:
     return getattr(h, "cluster_names", {}) if names is None else names
 
 
-def _linkage(h: Hierarchy) -> Linkage:
+def _linkage(h: Any) -> Linkage:
     return linkage_of(h.tree, steps_between(intact_graph(h), h._memberships(0)))
 
 
-def _central(h: Hierarchy, count: int) -> list[tuple[str, list[int]]]:
+def _central(h: Any, count: int) -> list[tuple[str, list[int]]]:
     graph = intact_graph(h)
     found = [central_points(graph, h._memberships(level), count) for level in range(len(h))]
     return [
@@ -337,7 +334,7 @@ def _central(h: Hierarchy, count: int) -> list[tuple[str, list[int]]]:
     ]
 
 
-def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinctive]:
+def _words(h: Any, words: int | Sequence[Distinctive]) -> Sequence[Distinctive]:
     if isinstance(words, Sequence) and all(isinstance(each, Distinctive) for each in words):
         known = {node.id for node in h.tree.nodes}
         if all(set(each.ids) <= known for each in words):
@@ -350,7 +347,7 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
     )
 
 
-def _points(h: Hierarchy) -> dict[str, Any]:
+def _points(h: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {"point": list(h.nodes)}
     for number, level in enumerate(h):
         h._memberships(number)  # which were perhaps changed by hand
@@ -362,13 +359,13 @@ def _points(h: Hierarchy) -> dict[str, Any]:
     return columns
 
 
-def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
+def _columns(h: Any, of: str, names: Names) -> dict[str, Any]:
     if choice("of", of, (POINTS, CLUSTERS)) == POINTS:
         return _points(h)
     tree, known = h.tree, checked_names(h.tree, _names(h, names))
     nodes = [node for node in tree.nodes if node.level < len(h)]
     heights, graph = _linkage(h).heights, intact_graph(h)
-    figures = []
+    figures: list[ClusterDescription] = []
     for level in range(len(h)):
         memberships = h._memberships(level)
         figures += described(graph, memberships, level, [()] * memberships.shape[1])

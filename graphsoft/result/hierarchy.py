@@ -84,6 +84,9 @@ class Hierarchy(Sequence[Level]):
         sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
         return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
 
+    def _repr_html_(self) -> str:
+        return self.tree.as_html(getattr(self, "cluster_names", {}), repr(self))
+
     @property
     def nodes(self) -> Sequence[Any]:
         """The names of the points in row order: those of a networkx input, else ``range(n)``."""
