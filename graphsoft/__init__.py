@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphsoft.estimators.soft_clustering import SoftClustering
     from graphsoft.estimators.soft_hierarchy import SoftHierarchy
     from graphsoft.fitting.suggesting import Suggestion
+    from graphsoft.formats.reading_json import SavedTree, read_json
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
     from graphsoft.graph.edges import edge_graph
@@ -55,6 +56,7 @@ __all__ = [
     "Node",
     "Propagated",
     "Relation",
+    "SavedTree",
     "SoftClustering",
     "SoftHierarchy",
     "Stability",
@@ -74,6 +76,7 @@ __all__ = [
     "pairwise_graph",
     "partitions",
     "propagate",
+    "read_json",
     "stability",
     "suggest_levels",
     "vertex_clustering",
@@ -93,6 +96,7 @@ _HOME = {
     "Node": "tree",
     "Propagated": "propagation",
     "Relation": "methods",
+    "SavedTree": "formats.reading_json",
     "SoftClustering": "estimators.soft_clustering",
     "SoftHierarchy": "estimators.soft_hierarchy",
     "Stability": "resampling",
@@ -112,6 +116,7 @@ _HOME = {
     "pairwise_graph": "graph.pairwise",
     "partitions": "node_sets",
     "propagate": "propagation",
+    "read_json": "formats.reading_json",
     "stability": "resampling",
     "suggest_levels": "suggestion",
     "vertex_clustering": "node_sets",

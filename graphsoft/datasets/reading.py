@@ -61,7 +61,7 @@ def read(
     - ``.csv``, ``.tsv``: one row a point, columns separated by comma, semicolon or tab. There may be a
       header. A first column called ``id``, ``name``, ``index``, ``..._id`` or nothing names the points.
       Whole numbers beyond 2**53 keep all their digits.
-    - ``.parquet``: a table as above; needs ``pip install 'graphsoft[parquet]'``.
+    - ``.parquet``: a table as above; needs ``pip install 'graphsoft[frames]'``.
     - ``.npy``: an array (n, d).
     - ``.npz``: an array ``X``, or the only array there, or a sparse matrix, either as
       ``scipy.sparse.save_npz`` writes it or as ``data``, ``indices``, ``indptr``, ``shape``.

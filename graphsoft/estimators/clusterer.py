@@ -73,7 +73,7 @@ class SoftClusterer(
         """
         tasks = FitTasks(self, X, y)
         choice("affinity", self.affinity, AFFINITIES)
-        check_options(self.n_neighbors, self.metric, self.weights, "union", None)
+        check_options(self.n_neighbors, self.metric, self.weights, "union")
         data = self._checked(X, reset=True)
         levels = self._sizes(data.shape[0])
         if not isinstance(levels, str):

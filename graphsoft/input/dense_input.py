@@ -15,6 +15,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.containers import names_of_columns, unwrapped
 from graphsoft.input.large_numbers import EXACT, Origin, first_rounded, moved, origin_of, rounding_error
 from graphsoft.input.mapped import allocate, is_mapped
 from graphsoft.parallel import row_blocks
@@ -171,6 +172,7 @@ def _as_array(data: Any, argument: str) -> Array:
                 "fill or drop the masked cells",
             )
         data = data.data
+    data = unwrapped(data, argument)
     try:
         array = _without_rounding(data, np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
     except (ValueError, TypeError) as error:
@@ -237,7 +239,9 @@ def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | No
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (numbers.Real, np.bool_)) and not hasattr(value, "as_integer_ratio"):
             remedy = "convert or drop it first"
-            if array.ndim == 2 and array.shape[1] in (2, 3) and isinstance(value, str):
+            if isinstance(value, (list, tuple, np.ndarray)):
+                remedy = "pass the lists of that column as one array, such as np.stack(X[name].to_list())"
+            elif array.ndim == 2 and array.shape[1] in (2, 3) and isinstance(value, str):
                 remedy = f"{EDGES}; or {remedy}"
             problem = f"holds {shown(value)}, which is not a real number, at {_place(place, columns)}"
             raise InputError(argument, problem, remedy)
@@ -263,7 +267,7 @@ def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str
 
 
 def frame_columns(data: Any) -> tuple[str, ...] | None:
-    """List the column names of a data frame; None for anything else.
+    """List the column names of a table that has some, such as a data frame; None for anything else.
 
     Examples
     --------
@@ -271,7 +275,7 @@ def frame_columns(data: Any) -> tuple[str, ...] | None:
     >>> frame_columns(pd.DataFrame({"height": [1.0], "width": [2.0]})), frame_columns([[1.0, 2.0]])
     (('height', 'width'), None)
     """
-    columns = getattr(data, "columns", None)
+    columns = names_of_columns(data)
     if columns is None or not all(isinstance(name, (str, int)) for name in columns):
         return None
     return tuple(str(name) for name in columns)
