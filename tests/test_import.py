@@ -15,7 +15,7 @@ import graphsoft
 HEAVY = ["numba", "sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy", "numpy"]
 UNNEEDED = ["sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy.optimize", "scipy.stats"]
 # weights of a graph are float64 as it was given, and float32 where it is worked on: these meet both
-BOTH_WEIGHTS = {"best_partners", "contract", "reorder", "row_sums"}
+BOTH_WEIGHTS = {"best_partners", "contract", "gains", "reorder", "row_sums"}
 PACKAGE = Path(graphsoft.__file__).parent
 MATCH = """if True:
     import numpy as np
@@ -65,6 +65,11 @@ KINDS = """if True:
     graphsoft.hierarchy(X, [20, 5], must_link=[(0, 1)], cannot_link=[(1, 2)])
     graphsoft.hierarchy(X[::2], [20, 5])
     graphsoft.hierarchy(np.asfortranarray(X), [20, 5])
+    import tempfile
+    h.partial_update(X[:9] + 0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        h.save(folder + "/model")
+        graphsoft.load(folder + "/model").partial_update(X[:9] + 0.1)
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
@@ -65,11 +64,17 @@ class Features:
         raise InputError("X", problem, LARGER_UNIT)
 
 
-class FeaturesLeftOut(Features):
-    """Stands for features that a saved model was written without."""
+@dataclass(frozen=True)
+class FeaturesLeftOut:
+    """Stands for the features of points in a hierarchy that was saved without them.
 
-    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
-        super().__init__(np.empty((0, len(columns or ()))), columns=columns)
+    Attributes
+    ----------
+    columns : tuple of str or None
+        The names of the features, if a data frame had them.
+    """
+
+    columns: tuple[str, ...] | None = None
 
 
 def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:

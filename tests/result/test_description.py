@@ -298,7 +298,7 @@ def test_invalid_arguments_are_refused():
     for wrong in (2, -3, 1.5, "0"):
         with pytest.raises(InputError, match="level: got"):
             h.describe(wrong)
-    with pytest.raises(InputError, match="names: a graph was given"):
+    with pytest.raises(InputError, match="names: there are no features to name"):
         h.describe(names=["x"])
     with pytest.raises(InputError, match="X: is not there"):
         h.distinctive()
