@@ -6,6 +6,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,19 @@ def test_public_names_are_found_and_listed():
     assert set(graphsoft.__all__) <= set(dir(graphsoft))
     with pytest.raises(AttributeError, match="has no attribute 'louvain'"):
         graphsoft.louvain  # noqa: B018
+
+
+def test_the_version_is_found_when_it_is_asked_for(monkeypatch):
+    code = "import sys, graphsoft; print('importlib.metadata' in sys.modules, graphsoft.__version__)"
+    assert run(code).split() == ["False", metadata.version("graphsoft")]
+    assert "__version__" in dir(graphsoft)
+    assert "__version__" not in vars(graphsoft)
+
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    assert graphsoft.__version__ == "unknown"
 
 
 def test_kernels_are_cached(elsewhere, tmp_path):
