@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
 
+    __version__: str
+
 __all__ = [
     "Clustering",
     "Graph",
@@ -132,6 +134,10 @@ _MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"graphsoft.{name}")
+    if name == "__version__":
+        from graphsoft.version import installed_version
+
+        return installed_version()
     if name not in _HOME:
         raise AttributeError(f"module 'graphsoft' has no attribute {name!r}")
     value = getattr(import_module(f"graphsoft.{_HOME[name]}"), name)
@@ -140,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})
+    return sorted({*__all__, *_MODULES, "__version__"})

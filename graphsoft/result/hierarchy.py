@@ -28,14 +28,11 @@ from graphsoft.result import point as pointing
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
-from graphsoft.result.intact import check_features, check_levels, intact_graph
+from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
-from graphsoft.result.saving import pack_hierarchy
-from graphsoft.storage.container import write_container
-from graphsoft.storage.packing import Packer
+from graphsoft.result.saving import write_hierarchy
 from graphsoft.tree import Tree, build_tree
-from graphsoft.version import installed_version
 
 __all__ = ["Hierarchy"]
 
@@ -53,7 +50,7 @@ class Hierarchy(Sequence[Level]):
         What was done.
     settings : Settings
         How it was asked for.
-    features : Features or None
+    features : Features, FeaturesLeftOut or None
         The points' features, perhaps in the caller's own array; None if a graph was given.
     cluster_names : mapping of str to str
         Names of clusters, by their ids; see :meth:`name_clusters`.
@@ -63,7 +60,7 @@ class Hierarchy(Sequence[Level]):
     graph: Graph
     report: Report
     settings: Settings
-    features: Features | None = None
+    features: Features | FeaturesLeftOut | None = None
     cluster_names: Mapping[str, str] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -208,9 +205,8 @@ class Hierarchy(Sequence[Level]):
         integer("count", count, 1)
         if X is not None:
             values, columns = table_of(X, len(self.graph)), frame_columns(X)
-        elif self.features is not None:
-            check_features(self.features, self.settings, len(self.graph))
-            values, columns = self.features.values, self.features.columns
+        elif (features := intact_features(self)) is not None:
+            values, columns = features.values, features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
@@ -327,11 +323,8 @@ class Hierarchy(Sequence[Level]):
     @cached_property
     def _reference(self) -> Reference:
         """The old points, as new ones are mapped onto them."""
-        settings, graph = self.settings, intact_graph(self)
-        check_features(self.features, settings, len(graph))
-        return reference_of(
-            graph, self.features, settings.n_neighbors, settings.weights, self._memberships(0)
-        )
+        settings, graph, features = self.settings, intact_graph(self), intact_features(self)
+        return reference_of(graph, features, settings.n_neighbors, settings.weights, self._memberships(0))
 
     @cached_property
     def _rows(self) -> Mapping[Any, int] | range:
@@ -355,24 +348,18 @@ class Hierarchy(Sequence[Level]):
         return node.level, node.index
 
     def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
-        """Write the whole hierarchy to a file, which :func:`graphsoft.load` reads.
+        """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it.
+
+        It holds no code and no pickles. An object passed as `neighbors` is left out, and `load` asks for it.
+        Methods of your own are left out too; they would only be needed to cluster again.
 
         Parameters
         ----------
         path : path-like
-            Written whole or not at all. The name often ends in ``.graphsoft``.
         features : bool
-            Write the features too. Without them the file is smaller, but the loaded hierarchy cannot place
-            new points that come as features, and says so.
-
-        Notes
-        -----
-        The file holds no code and no pickles. A search for neighbors of another library is left out, and
-        must be passed to `load`.
+            Write the features too. Without them the file is smaller, but new points are refused later.
         """
-        packer = Packer()
-        content = pack_hierarchy(self, packer, features)
-        write_container(path, "hierarchy", content, packer.arrays, installed_version())
+        write_hierarchy(path, self, features)
 
     # What other programs read: each is a function of a module of its own.
     to_csv = exporting.to_csv

@@ -13,7 +13,7 @@ from graphsoft.input.names import frame_index
 from graphsoft.linalg.memberships import frozen
 from graphsoft.progress import watches_progress
 from graphsoft.result.growth import grown, refined_levels
-from graphsoft.result.intact import check_features, check_levels, intact_graph
+from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 
 __all__ = ["partial_update"]
@@ -21,7 +21,7 @@ __all__ = ["partial_update"]
 
 @watches_progress("neighbors", "re-fitting")
 def partial_update(
-    h, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
+    h: Any, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
 ) -> Any:
     """Add new points, and refine memberships only near them.
 
@@ -56,14 +56,14 @@ def partial_update(
     began = time.perf_counter()
     graph = intact_graph(h)
     check_levels(h.levels, len(graph))
-    check_features(h.features, h.settings, len(graph))
+    features = intact_features(h)
     reference = h._reference
     values = reference.rows(X, growing=True)
     if values.shape[0] == 0:
         return h
     if nodes is None and not isinstance(graph.nodes, range):
         nodes = frame_index(X)
-    growth = grown(graph, h.features, reference, values, nodes, progress)
+    growth = grown(graph, features, reference, values, nodes, progress)
     ready = time.perf_counter()
     guesses = h._memberships_of_new(growth.step, range(len(h)))
     refined = refined_levels(growth, h.levels, guesses, h.settings, progress)
