@@ -104,7 +104,9 @@ def test_strange_names_by_hand(name, place, tmp_path):
     assert name in [each for each, _, _ in by_dendropy(text)]
 
 
-@pytest.mark.parametrize("name", ["", ":", ")", "a\nb", "\t", "\0", "\x7f", "\x85", "\u2028", "\ud800", "a\r"])
+@pytest.mark.parametrize(
+    "name", ["", ":", ")", "a\nb", "\t", "\0", "\x7f", "\x85", "\u2028", "\ud800", "a\r"]
+)
 def test_names_that_readers_would_change_are_refused(name, tmp_path):
     path = tmp_path / "tree.nwk"
     path.write_text("old")
