@@ -137,7 +137,7 @@ def _of_one_type(values: Sequence[Any]) -> Any:
     if isinstance(values, np.ndarray) or all(isinstance(value, (float, list)) for value in values):
         return values
     known = [plain(value) for value in values]
-    if all(isinstance(value, int) and abs(value) < 2**63 for value in known):
+    if all(type(value) is int and abs(value) < 2**63 for value in known):  # True is no number here
         return known
     texts = [str(value) for value in known]
     for text in texts:

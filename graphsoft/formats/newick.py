@@ -32,9 +32,8 @@ def tree_to_newick(
         Write to this file, in UTF-8, whole or not at all.
     names : mapping of str to str, optional
         Names for some or all ids. Those with other characters than letters, digits, dots and dashes stand in
-        quotes. Control characters, a lone sign and empty
-        names are refused. Some readers take a number at an inner node
-        for the support of its branch.
+        quotes. Control characters, a lone sign and empty names are refused. Some readers take a number at
+        an inner node for the support of its branch.
     heights : mapping of str to float, optional
         The height of every node; branches are as long as heights differ. Without them there are no lengths.
 

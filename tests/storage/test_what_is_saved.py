@@ -164,9 +164,12 @@ def test_every_field_is_written():
 
     assert set(graphs.FIELDS) | {"adjacency", "nodes", "duplicates"} == names(Graph)
     assert set(interface.FIELDS) | {"memberships", "nodes"} == names(Clustering)
-    assert set(features.OF_FEATURES) | {"values", "columns", "neighbors", "origin"} == names(Features)
+    held = {"values", "columns", "neighbors", "origin"}
+    assert set(features.OF_FEATURES) | held | {"names"} == names(Features)  # the graph has the names
     assert set(results.OF_LEVEL_REPORT) == names(LevelReport)
     assert set(results.OF_REPORT) | {"levels", "seconds"} == names(Report)
     assert set(results.OF_SETTINGS) | {"methods"} == names(Settings)
-    assert names(graphsoft.Hierarchy) == {"levels", "graph", "report", "settings", "features"}
+    assert names(graphsoft.Hierarchy) == {
+        "levels", "graph", "report", "settings", "features", "cluster_names",
+    }  # fmt: skip
     assert names(graphsoft.Level) == {"memberships", "parents", "mass", "graph", "degrees", "report"}
