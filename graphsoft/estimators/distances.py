@@ -79,8 +79,10 @@ def memberships_by_distances(X: Any, h: Hierarchy, lists: ScaledLists) -> sp.csr
     >>> from graphsoft import hierarchy
     >>> line = np.arange(4.0)
     >>> graph, lists = graph_of_distances(abs(line[:, None] - line), 1, "connectivity")
-    >>> memberships_by_distances([[0.6, 0.4, 1.4, 2.4]], hierarchy(graph, [2]), lists).toarray()
-    array([[1., 0.]])
+    >>> h = hierarchy(graph, [2])
+    >>> found = memberships_by_distances([[0.0, 1.0, 2.0, 3.0]], h, lists)
+    >>> abs(found - h[0].memberships[[0]]).max() == 0
+    np.True_
     """
     matrix = _stored(X)
     indices, distances = nearest_listed(matrix, lists.neighbors.shape[1], own=False)
