@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
-from graphsoft.estimators.distances import graph_of_distances, weights_of_distances
+from graphsoft.estimators.distances import graph_of_distances, memberships_by_distances
 from graphsoft.estimators.versions import CallbackSupportMixin, FitTasks, validate_data, with_callbacks
 from graphsoft.graph.joining import check_options
 from graphsoft.graph.reading import as_graph
@@ -101,7 +101,7 @@ class SoftClusterer(
 
     def predict(self, X: Any) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
-        return likeliest(self._memberships(X)).copy()
+        return likeliest(self._on_one_level(X)).copy()
 
     def predict_proba(self, X: Any) -> sp.csr_array | Array:
         """Compute memberships of new points: one step of the walk to fitted points, then to their clusters.
@@ -118,7 +118,7 @@ class SoftClusterer(
             ``p(cluster | new point)``; rows sum to one. A fitted point has its own memberships; of equal
             ones the first counts.
         """
-        return self._output(self._memberships(X))
+        return self._output(self._on_one_level(X))
 
     def transform(self, X: Any) -> sp.csr_array | Array:
         """Write the memberships of points on all levels side by side, the finest level first.
@@ -132,8 +132,7 @@ class SoftClusterer(
         -------
         csr_array or ndarray of shape (q, number of all clusters)
         """
-        rows = self._rows(X)
-        return self._output(self.hierarchy_.transform(rows))
+        return self._output(self._on_all_levels(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Name the columns of :meth:`transform` by the ids of clusters, as in ``hierarchy_.tree``.
@@ -175,23 +174,24 @@ class SoftClusterer(
             raise InputError("affinity", problem, f"use {DISTANCES!r}")
         return graph, None
 
-    def _rows(self, X: Any) -> Any:
-        """Check new points, and turn distances into weights."""
+    def _on_all_levels(self, X: Any) -> sp.csr_array:
+        """Compute memberships of new points on all levels side by side."""
         check_is_fitted(self, "hierarchy_")
         data = self._checked(X, reset=False)
         if self._lists is None:
-            return data
-        found = self.hierarchy_
-        return weights_of_distances(data, found.graph, self._lists, found.settings.weights)
+            return self.hierarchy_.transform(data)
+        return memberships_by_distances(data, self.hierarchy_, self._lists)
 
-    def _memberships(self, X: Any) -> sp.csr_array:
+    def _on_one_level(self, X: Any) -> sp.csr_array:
         """Compute memberships of new points on the level that answers."""
-        rows = self._rows(X)
-        return self.hierarchy_.predict_proba(rows, self._place(len(self.hierarchy_)))
+        memberships = self._on_all_levels(X)
+        ends = np.cumsum([0, *(len(level.mass) for level in self.hierarchy_)])
+        at = self._place(len(self.hierarchy_))
+        return memberships[:, ends[at] : ends[at + 1]]
 
     def _place(self, count: int) -> int:
-        """Check which of `count` levels answers."""
-        return integer("level", self.level, -count, count - 1)
+        """Check which of `count` levels answers, and count it from the finest."""
+        return integer("level", self.level, -count, count - 1) % count
 
     def _output(self, memberships: sp.csr_array) -> sp.csr_array | Array:
         # the caller's own: what comes next in a pipeline may work in place

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array
 from graphsoft.graph.adjacency import check_square
 from graphsoft.graph.graph import Graph, graph_of_weights
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.neighbors.external import nearest_listed
 from graphsoft.neighbors.weights import ScaledLists, edge_weights, symmetric, weights_of_others
+from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.new_rows import normalized, warn_of_empty
+from graphsoft.result.prediction import fallback_memberships, new_memberships
 
-__all__ = ["graph_of_distances", "weights_of_distances"]
+__all__ = ["graph_of_distances", "memberships_by_distances"]
 
 
 def graph_of_distances(X: Any, n_neighbors: int, weights: str) -> tuple[Graph, ScaledLists]:
@@ -40,8 +42,8 @@ def graph_of_distances(X: Any, n_neighbors: int, weights: str) -> tuple[Graph, S
 
     Examples
     --------
-    >>> graph, lists = graph_of_distances(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]), 1,
-    ...     "connectivity")
+    >>> distances = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
+    >>> graph, lists = graph_of_distances(distances, 1, "connectivity")
     >>> graph.adjacency.toarray()
     array([[0., 1., 0.],
            [1., 0., 1.],
@@ -55,46 +57,46 @@ def graph_of_distances(X: Any, n_neighbors: int, weights: str) -> tuple[Graph, S
     return graph_of_weights(made, None, [note], of_neighbors=True), ScaledLists.of(indices, distances)
 
 
-def weights_of_distances(X: Any, graph: Graph, lists: ScaledLists, weights: str) -> sp.csr_array:
-    """Compute the weights from new points to the fitted ones.
-
-    A new point at distance 0 from a fitted one is taken for that point, and has its weights.
+def memberships_by_distances(X: Any, h: Hierarchy, lists: ScaledLists) -> sp.csr_array:
+    """Compute memberships of new points on all levels side by side, as `Hierarchy.transform` does.
 
     Parameters
     ----------
     X : ndarray or csr_matrix of shape (q, n)
-        Distances to fitted points, as in :func:`graph_of_distances`.
-    graph, lists
-        As that function returned them.
-    weights : str
+        Distances to fitted points, as in :func:`graph_of_distances`. A new point at distance 0 from a fitted
+        one is taken for that point.
+    h : Hierarchy
+        Of the graph that this function returned.
+    lists : ScaledLists
+        The same.
 
     Returns
     -------
-    csr_array of shape (q, n)
+    csr_array of shape (q, number of all clusters)
 
     Examples
     --------
-    >>> old = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
-    >>> graph, lists = graph_of_distances(old, 1, "connectivity")
-    >>> weights_of_distances([[0.5, 0.4, 9.0], [1.0, 0.0, 2.0]], graph, lists, "connectivity").toarray()
-    array([[0., 1., 0.],
-           [1., 0., 1.]])
+    >>> from graphsoft import hierarchy
+    >>> line = np.arange(4.0)
+    >>> graph, lists = graph_of_distances(abs(line[:, None] - line), 1, "connectivity")
+    >>> h = hierarchy(graph, [2])
+    >>> found = memberships_by_distances([[0.0, 1.0, 2.0, 3.0]], h, lists)
+    >>> abs(found - h[0].memberships[[0]]).max() == 0
+    np.True_
     """
     matrix = _stored(X)
     indices, distances = nearest_listed(matrix, lists.neighbors.shape[1], own=False)
-    values = weights_of_others(indices, distances, weights, lists)
+    weights = weights_of_others(indices, distances, h.settings.weights, lists)
     copies = distances[:, 0] == 0.0
-    values[copies] = 0.0
-    rows, ranks = np.nonzero(values)
-    joined = sp.csr_array((values[rows, ranks], (rows, indices[rows, ranks])), shape=matrix.shape)
-    return (joined + _rows_of(graph.adjacency, indices[:, 0], copies)).tocsr()
-
-
-def _rows_of(adjacency: sp.csr_array, nodes: Array, chosen: Array) -> sp.csr_array:
-    """Take the rows of `nodes` where they are chosen, and empty rows elsewhere."""
-    pick = np.flatnonzero(chosen)
-    units = (np.ones(len(pick)), (pick, nodes[pick]))
-    return (sp.csr_array(units, shape=(len(nodes), adjacency.shape[0])) @ adjacency).tocsr()
+    weights[copies] = 0.0
+    weights[copies, 0] = 1.0
+    rows, ranks = np.nonzero(weights)
+    step = normalized(sp.csr_array((weights[rows, ranks], (rows, indices[rows, ranks])), shape=matrix.shape))
+    warn_of_empty(step)
+    old = [level.memberships for level in h]
+    fallbacks = fallback_memberships(h.graph, old, [each.parents for each in h if each.parents is not None])
+    parts = [new_memberships(step, *each) for each in zip(old, fallbacks, strict=True)]
+    return sp.hstack(parts, format="csr")
 
 
 def _stored(X: Any) -> sp.csr_array:

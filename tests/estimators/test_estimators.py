@@ -148,15 +148,14 @@ def test_given_distances_are_as_good_as_features(X, new, weights):
     assert (by_distances.predict(finder.transform(X)) == by_distances.labels_).all()
 
 
-@given(few_points, st.integers(1, 5))
-def test_points_at_no_distance_are_the_same(X, n_neighbors):
-    distances = cdist(X, X)
-    model = SoftHierarchy(n_clusters=1, affinity=NEAREST, n_neighbors=n_neighbors).fit(distances)
-    model.set_params(n_clusters=len(X)).fit(distances)
-    same = [np.flatnonzero(row == 0)[0] for row in distances]  # the first of equal points counts
-    if model.hierarchy_.graph.adjacency.nnz:
-        step = model._rows(distances)
-        assert apart(step, model.hierarchy_.graph.adjacency[same]) == 0
+@given(few_points, st.integers(1, 5), st.data())
+def test_points_at_no_distance_are_the_same(X, n_neighbors, data):
+    X = np.unique(X, axis=0)
+    count = data.draw(st.integers(1, len(X)))
+    model = SoftHierarchy(n_clusters=count, affinity=NEAREST, n_neighbors=n_neighbors).fit(cdist(X, X))
+    assert apart(model.transform(cdist(X, X)), model.hierarchy_[0].memberships) == 0
+    first = model.transform(np.zeros((1, len(X))))  # of several at no distance the first counts
+    assert apart(first, model.hierarchy_[0].memberships[[0]]) == 0
 
 
 def test_all_distances_and_those_to_some(X, new):
@@ -164,7 +163,7 @@ def test_all_distances_and_those_to_some(X, new):
     dense = SoftHierarchy([6, 3], affinity=NEAREST).fit(distances)
     assert (dense.labels_ == SoftHierarchy([6, 3]).fit(X).labels_).all()
     assert apart(dense.transform(others), SoftHierarchy([6, 3]).fit(X).transform(new)) < 1e-9
-    ball = RadiusNeighborsTransformer(mode="distance", radius=4.0)
+    ball = RadiusNeighborsTransformer(mode="distance", radius=1.5)
     some = SoftHierarchy([6, 3], affinity=NEAREST).fit(ball.fit_transform(X))
     assert (some.predict(ball.transform(X)) == some.labels_).all()
     with pytest.warns(graphsoft.GraphsoftWarning, match="1 rows of X have no neighbors"):
