@@ -43,9 +43,8 @@ class Scaling:
     def of(cls, data: Any) -> Scaling:
         """Measure the columns of a dense table."""
         values = _dense(data)
-        spreads = values.std(axis=0)
-        spreads[values.min(axis=0) == values.max(axis=0)] = 1.0  # where rounding may leave a little
-        return cls(tuple(values.mean(axis=0).tolist()), tuple(spreads.tolist()))
+        spreads = _spreads(values)
+        return cls(tuple(values.mean(axis=0).tolist()), tuple(np.where(spreads > 0, spreads, 1.0).tolist()))
 
     def applied(self, data: Any) -> Array:
         """Scale a table with these columns."""
@@ -70,17 +69,24 @@ def _dense(data: Any) -> Array:
     return values
 
 
-def warn_of_spreads(titles: Sequence[str], data: Array) -> None:
+def _spreads(values: Array) -> Array:
+    """Compute the standard deviations; those of columns of one value are 0 in spite of rounding."""
+    constant = values.min(axis=0) == values.max(axis=0)
+    with np.errstate(over="ignore"):  # numbers that are too large are refused later
+        return np.where(constant, 0.0, values.std(axis=0))
+
+
+def warn_of_spreads(titles: Sequence[str], data: Any) -> None:
     """Warn if one column spreads so much more widely than another that distances hardly depend on the other.
 
     Examples
     --------
     >>> warn_of_spreads(["age", "height"], np.array([[1.0, 9.0], [2.0, 7.0]]))
     """
-    if data.dtype == object or len(data) < 2:
+    if issparse(data) or data.dtype == object or not data.shape[0]:
         return
-    spreads = np.asarray(data, dtype=np.float64).std(axis=0)
-    varying = np.flatnonzero(spreads > 0)
+    spreads = _spreads(np.asarray(data, dtype=np.float64))
+    varying = np.flatnonzero((spreads > 0) & np.isfinite(spreads))
     if len(varying) < 2:
         return
     widest, narrowest = (int(varying[pick(spreads[varying])]) for pick in (np.argmax, np.argmin))

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import graphsoft
 from graphsoft.cli import command
-from graphsoft.cli.scaling import Scaling
+from graphsoft.cli.scaling import Scaling, warn_of_spreads
 
 DATA = Path(__file__).parents[2] / "data"
 IRIS = str(DATA / "iris.csv")
@@ -79,6 +80,13 @@ def test_bundled_tables_are_not_warned_of(path, capsys):
     assert run("graph", path, "--labels", label, "--quiet") == 2  # it has no labels to score
     assert run("graph", path, "--drop", label, "--quiet") == 0
     assert "spreads" not in capsys.readouterr().err
+
+
+def test_constant_and_sparse_columns_are_not_warned_of():
+    constant = np.full((30, 1), 0.1)
+    table = np.hstack([np.arange(30.0)[:, None] ** 2, constant, constant * 3])
+    warn_of_spreads(["a", "b", "c"], table)
+    warn_of_spreads(["a", "b", "c"], csr_array(table))
 
 
 def test_scaling():
@@ -151,6 +159,7 @@ def test_h5ad(tmp_path, capsys):
     values = np.random.default_rng(0).normal(size=(40, 3))
     cells = pd.DataFrame({"type": ["a", "b"] * 20}, index=[f"cell {row}" for row in range(40)])
     data = ad.AnnData(values.astype(np.float32), obs=cells)
+    data.X = csr_array(data.X)  # counts of cells are often sparse
     data.obsm["X_pca"] = values[:, :2]
     data.obsp["connectivities"] = sparse.csr_matrix(graphsoft.knn_graph(values, 5).adjacency)
     data.write_h5ad(tmp_path / "a.h5ad")
