@@ -14,16 +14,19 @@ from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
-from graphsoft.graph.reading import read_input
+from graphsoft.graph.features import named
+from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
+from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 
 __all__ = ["hierarchy"]
 
 
+@watches_progress("neighbors", "coarsening", "dividing", "polishing", "refining")
 def hierarchy(
     X: Any,
     levels: int | Sequence[int] | str,
@@ -40,14 +43,15 @@ def hierarchy(
     known: Any = None,
     min_children: int | None = None,
     max_children: int | None = None,
+    names: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Hierarchy:
     """Find a hierarchy of soft clusters.
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`. Features are not copied. The result
         reads them again to predict new points, so do not change them afterwards.
     levels : int, sequence of int, or "auto"
@@ -73,12 +77,15 @@ def hierarchy(
     min_children, max_children : int, optional
         How many clusters every cluster of the next level has under it, counted by likeliest parents as in
         `Hierarchy.tree`. These limits are always kept. They need polished relation factorization.
+    names : sequence of n, optional
+        Names of the points, none of them twice. By default those of a networkx graph, or the texts in the
+        index of a data frame. They are used wherever points are named.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
         answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -108,10 +115,11 @@ def hierarchy(
         listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link),
         min_children=min_children, max_children=max_children,
     )  # fmt: skip
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
     began = time.perf_counter()
-    given = read_input(X, affinity, metric, weights, neighbors=neighbors)
+    given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
+    warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -108,15 +107,17 @@ def test_a_fork_after_use_works():
     output(start(code, NUMBA_NUM_THREADS="2"))
 
 
+# The process interrupts itself, because another one may be too late on a busy machine.
 INTERRUPTED = """if True:
-    import sys
+    import os, signal, sys, threading
     import networkx as nx
     import graphsoft, test_processes
     here = test_processes.digest(100)
+    timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
 
     def progress(stage, done, total):
-        if stage == sys.argv[-1]:
-            print("now", flush=True)
+        if stage == sys.argv[-1] and timer.ident is None:
+            timer.start()
 
     try:
         graphsoft.hierarchy(test_processes.grid(), [2000, 300, 20], progress=progress)
@@ -135,14 +136,9 @@ def grid():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent differently on Windows")
 @pytest.mark.parametrize("stage", ["coarsening", "polishing"])
 def test_an_interrupt_arrives_and_leaves_everything_usable(stage):
-    process = start(f"import sys; sys.argv.append({stage!r})\n{INTERRUPTED}")
-    try:
-        assert process.stdout.readline() == "now\n", process.stderr.read()
-        process.send_signal(signal.SIGINT)
-        assert output(process).split()[-1] == "interrupted"
-    finally:
-        process.kill()
-        process.wait()
+    assert (
+        output(start(f"import sys; sys.argv.append({stage!r})\n{INTERRUPTED}")).split()[-1] == "interrupted"
+    )
 
 
 def test_an_error_in_progress_comes_through_and_leaves_everything_usable():

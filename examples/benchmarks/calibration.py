@@ -106,7 +106,9 @@ def reduced(features: Any, cosine: bool) -> Array:
 
 def ours(case: Case) -> Array:
     """Return the memberships of the top of at most three levels: 100, max(2k, 20) and k clusters."""
-    sizes = [size for size in (100, max(2 * case.k, 20)) if case.k < size < len(case.classes)]
+    sizes = [
+        size for size in sorted({100, max(2 * case.k, 20)}, reverse=True) if case.k < size < len(case.classes)
+    ]
     return graphsoft.hierarchy(case.graph, [*sizes, case.k])[-1].memberships.toarray()
 
 

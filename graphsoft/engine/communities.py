@@ -2,10 +2,10 @@
 
 A part of the edges is left out, and the rest is grouped: into many groups first, which merge until two are
 left. After every merge nodes move between the groups, since a group that was built by merging alone is wrong
-at its borders. If a network has k communities, then k groups foretell best where the edges left out lie:
+at its borders. If a network has k communities, then k groups predict best where the edges left out lie:
 fewer groups are too wide, and more of them follow the edges that happened to be kept.
 
-In a graph of nearest neighbors the smallest groups foretell best, because every neighborhood is dense. There
+In a graph of nearest neighbors the smallest groups predict best, because every neighborhood is dense. There
 the number is found by `graphsoft.engine.counting`.
 """
 
@@ -49,7 +49,7 @@ FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 def evidence_for_communities(
     graph: Graph, random: np.random.Generator | None = None, progress: Progress | None = None
 ) -> Evidence:
-    """Leave out edges several times, and see how many groups of the rest foretell them best.
+    """Leave out edges several times, and see how many groups of the rest predict them best.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def sampled(
     list the known labels.
     """
     is_graph = isinstance(given, Graph)
-    names = given.nodes if isinstance(given, Graph) else range(len(given))
+    names = given.nodes if isinstance(given, Graph) else given.names or range(len(given))
     pairs = matrix_of_pairs(names, settings.must_link, settings.cannot_link, known)
     if is_graph:
         refuse_feature_methods(settings.methods, [len(given), *settings.levels])

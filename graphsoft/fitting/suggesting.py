@@ -34,7 +34,7 @@ WINDOW = 1.4
 # A lower score is said to be unsure. Of 240 clouds without clusters, uniform or normal, of 100 to 4000 points
 # in 2 to 30 dimensions, nine of ten had at most 1.14, and the highest 1.9; along a line it is 1.4 to 3.7.
 SURE = 1.5
-# In a sparse network edges left out are hard to foretell. There it is enough that groups agree so well from
+# In a sparse network edges left out are hard to predict. There it is enough that groups agree so well from
 # round to round.
 STABLE = 0.5
 # A number that is smaller than the number of parts that share no edge, by no more than this factor, is taken
@@ -167,7 +167,7 @@ def suggest(
     if best.score < SURE and not graph.of_neighbors:
         network = evidence_for_communities(graph, random, progress)
         among = _candidates(network, network.held_out)
-        if among and _foretells(_best_held_out(among), among[-1].clusters):
+        if among and _predicts(_best_held_out(among), among[-1].clusters):
             return _by_edges_left_out(among, found.distinct, children)
     return _by_falls(best, _by_fall(found), found.distinct, children)
 
@@ -198,10 +198,10 @@ def _largest_fall(found: Evidence) -> Candidate | None:
     return max(candidates[: most - 1], key=lambda each: (each.score, -each.clusters))
 
 
-def _foretells(best: Candidate, most: int) -> bool:
-    """Tell whether so many clusters foretell edges, or come back, and far fewer than `most`.
+def _predicts(best: Candidate, most: int) -> bool:
+    """Tell whether so many clusters predict edges, or come back, and far fewer than `most`.
 
-    Where the most foretell best, only nearness does.
+    Where the most predict best, only nearness does.
     """
     return (best.held_out > 0.0 or best.stability >= STABLE) and 2 * best.clusters <= most
 
@@ -306,7 +306,7 @@ def _by_edges_left_out(
 ) -> Suggestion:
     """Choose the levels below the number that makes the edges left out likeliest, and say why."""
     best = _best_held_out(candidates)
-    reason = f"{best.clusters} clusters foretell best where the edges left out are, and {_come_back(best)}"
+    reason = f"{best.clusters} clusters predict best where the edges left out are, and {_come_back(best)}"
     return Suggestion(_levels_below(best, candidates, points, children), candidates, reason, by_falls=False)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
-from graphsoft.graph.adjacency import is_networkx
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.networks import is_network
 from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
+from graphsoft.input.names import checked_names, frame_index
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["Features", "FeaturesLeftOut", "checked_features"]
+__all__ = ["Features", "FeaturesLeftOut", "checked_features", "named"]
 
 SPARSE_METRICS = ("euclidean", "cosine")
 # Under these metrics distances stay the same when a number is subtracted from a whole column.
@@ -43,6 +44,8 @@ class Features:
     origin : tuple of d numbers, or None
         What was subtracted from each column, exactly, because it holds whole numbers beyond 2**53 that
         float64 would round. The same is subtracted from new points.
+    names : sequence of n, or None
+        The names of the points, if a data frame or the caller has them.
     """
 
     values: Any
@@ -52,6 +55,7 @@ class Features:
     neighbors: Any = None
     fitted: int | None = None
     origin: Origin | None = None
+    names: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -65,11 +69,25 @@ class Features:
         raise InputError("X", problem, LARGER_UNIT)
 
 
-class FeaturesLeftOut(Features):
-    """Stands for features that a saved model was written without."""
+def named(given: Features | Graph, names: Any) -> Features | Graph:
+    """Give the points the caller's names, if there are any."""
+    if names is None:
+        return given
+    checked = checked_names(names, len(given))
+    return replace(given, names=checked) if isinstance(given, Features) else replace(given, nodes=checked)
 
-    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
-        super().__init__(np.empty((0, len(columns or ()))), columns=columns)
+
+@dataclass(frozen=True)
+class FeaturesLeftOut:
+    """Stands for the features of points in a hierarchy that was saved without them.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        The names of the features, if a data frame had them.
+    """
+
+    columns: tuple[str, ...] | None = None
 
 
 def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
@@ -81,14 +99,14 @@ def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
     array([[1., 2.],
            [3., 4.]])
     """
-    if isinstance(X, Graph) or is_networkx(X):
+    if isinstance(X, Graph) or is_network(X):
         raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
     if not sp.issparse(X):
         columns, may_move = frame_columns(X), neighbors is None and metric in MOVABLE
         values, origin = dense_features(X, may_move=may_move)
         moved = 0 if origin is None else sum(number != 0 for number in origin)
         notes = (f"{moved} columns moved near 0, because float64 would round their numbers",) if moved else ()
-        return Features(values, metric, notes, columns, neighbors, origin=origin)
+        return Features(values, metric, notes, columns, neighbors, origin=origin, names=frame_index(X))
     if metric not in SPARSE_METRICS:
         raise InputError(
             "metric",

@@ -63,7 +63,7 @@ def pairwise_graph(
     [[0.0, 0.607, 0.011], [0.607, 0.0, 0.135], [0.011, 0.135, 0.0]]
     """
     integer("n_neighbors", n_neighbors, 1)
-    check_options(1, metric, "relative", "union", None)
+    check_options(1, metric, "relative", "union")
     choice("weights", weights, PAIR_WEIGHTS)
     if sigma is not None:
         number("sigma", sigma, above=0)
@@ -102,7 +102,8 @@ def all_pairs(features: Features, weights: str, n_neighbors: int, sigma: float |
             np.exp(-block, out=block)
             np.maximum(block, SMALLEST, out=block)
     about = f"all pairs of {count} points, {features.metric} distance, {weights} weights"
-    return Graph(_without_diagonal(table), range(count), (*features.notes, about))
+    names = range(count) if features.names is None else features.names
+    return Graph(_without_diagonal(table), names, (*features.notes, about))
 
 
 def _distances(points: Points) -> Array:

@@ -6,7 +6,7 @@ for which the clustering has to be repeated are in `graphsoft.resampling`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, overload
 
@@ -177,6 +177,8 @@ class ClusterDescription:
         The other clusters that one step leads to most often, with the chance of that step.
     features : tuple of (name, float)
         The features that set the cluster apart, see ``h.distinctive``. Empty for a graph.
+    name : str
+        What ``h.name_clusters`` called it, or nothing.
     """
 
     id: str
@@ -190,6 +192,7 @@ class ClusterDescription:
     exemplars: tuple[Any, ...]
     neighbors: tuple[tuple[str, float], ...]
     features: tuple[tuple[Any, float], ...]
+    name: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,7 +243,7 @@ class Description(Sequence[ClusterDescription]):
             near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_CHANCE)
             apart = ", ".join(f"{name} {score:+.1f}" for name, score in row.features[:FEATURES_SHOWN])
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)
-            first = [row.id, str(row.size), number_or_dash(row.share, ".1%")]
+            first = [f"{row.id} {row.name}".rstrip(), str(row.size), number_or_dash(row.share, ".1%")]
             rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
         return rows
 
@@ -253,7 +256,13 @@ class Description(Sequence[ClusterDescription]):
         return pd.DataFrame([asdict(row) for row in self.clusters]).set_index("id")
 
 
-def described(graph: Graph, memberships: sp.csr_array, level: int, features: Sequence[Scores]) -> Description:
+def described(
+    graph: Graph,
+    memberships: sp.csr_array,
+    level: int,
+    features: Sequence[Scores],
+    names: Mapping[str, str],
+) -> Description:
     """Describe the clusters of a level.
 
     Parameters
@@ -264,13 +273,15 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
         For the ids of the clusters.
     features : sequence of m
         The features that set each cluster apart.
+    names : mapping of str to str
+        Names of clusters, by their ids.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
     >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
-    >>> one = described(as_graph(nx.barbell_graph(3, 0)), hard, 0, [(), ()])[0]
+    >>> one = described(as_graph(nx.barbell_graph(3, 0)), hard, 0, [(), ()], {})[0]
     >>> one.size, one.mass, round(one.conductance, 3), one.exemplars, one.neighbors[0][0]
     (3, 7.0, 0.143, (0, 1, 2), '0-1')
     """
@@ -294,6 +305,7 @@ def described(graph: Graph, memberships: sp.csr_array, level: int, features: Seq
                 exemplars=tuple(graph.nodes[point] for point, _ in central[cluster]),
                 neighbors=tuple((f"{level}-{other}", chance) for other, chance in near[cluster]),
                 features=features[cluster],
+                name=names.get(f"{level}-{cluster}", ""),
             )
             for cluster, values in enumerate(figures)
         ),

@@ -16,7 +16,7 @@ from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.parallel import blocks
 from graphsoft.result.tables import aligned, shortened
 
-__all__ = ["Distinctive", "Scores", "column_names", "distinctive", "table_of"]
+__all__ = ["DIFFERENCES", "RATES", "Distinctive", "Scores", "column_names", "distinctive", "table_of"]
 
 Scores = tuple[tuple[Any, float], ...]
 

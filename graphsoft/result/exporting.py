@@ -369,7 +369,7 @@ def _columns(h: Any, of: str, names: Names) -> dict[str, Any]:
     figures: list[ClusterDescription] = []
     for level in range(len(h)):
         memberships = h._memberships(level)
-        figures += described(graph, memberships, level, [()] * memberships.shape[1])
+        figures += described(graph, memberships, level, [()] * memberships.shape[1], {})
     above = [node.parents[0] if node.level < len(h) - 1 else ("", 1.0) for node in nodes]
     return {
         "id": [node.id for node in nodes],

@@ -20,6 +20,7 @@ from graphsoft.graph.adjacency import asymmetry
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import stack_rows
+from graphsoft.input.sparse_input import narrow
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.nearest import nearest_neighbors
@@ -75,7 +76,7 @@ def grown(
     values : ndarray or csr_array
         Checked by `reference`.
     names : sequence, optional
-        The names of new nodes; points of a table have none.
+        The names of new nodes, if the others have names.
     progress : callable, optional
 
     Returns
@@ -99,11 +100,11 @@ def grown(
         return _with_edges(
             graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress)
         )
-    if names is not None:
-        raise InputError("nodes", "points of a table have no names", "leave it out")
+    if names is not None and isinstance(graph.nodes, range):
+        raise InputError("nodes", "the points have no names", "leave it out, or pass names= to hierarchy")
     old = features.values
     both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stack_rows(old, values)
-    found = _with_points(graph, reference, reference.neighbors_of(values, progress), progress)
+    found = _with_points(graph, reference, reference.neighbors_of(values, progress), names, progress)
     fitted = features.fitted or len(reference.representatives)
     return replace(found, features=replace(features, values=both, fitted=fitted))
 
@@ -118,7 +119,7 @@ def _with_edges(
     parts = (adjacency.data, adjacency.indices, np.concatenate([adjacency.indptr, ends]))
     enlarged = sp.csr_array(parts, shape=(whole, whole))
     half = edges.tocsr()
-    both = (enlarged + half + sp.triu(half.T, 1)).tocsr()
+    both = narrow((enlarged + half + sp.triu(half.T, 1)).tocsr())
     both.sort_indices()
     both.has_canonical_format = True
     near = np.union1d(np.arange(old, whole), edges.coords[1])
@@ -174,7 +175,11 @@ def _edges_of_rows(graph: Graph, rows: sp.csr_array) -> sp.coo_array:
 
 
 def _with_points(
-    graph: Graph, reference: ReferencePoints, new: NewPoints, progress: Progress | None
+    graph: Graph,
+    reference: ReferencePoints,
+    new: NewPoints,
+    names: Sequence[Any] | None,
+    progress: Progress | None,
 ) -> Growth:
     """Add points, and join them to the nearest old and new ones.
 
@@ -200,7 +205,7 @@ def _with_points(
     edges = sp.coo_array((size, (np.maximum(one, two), np.minimum(one, two))), shape=shape)
     dtype = graph.adjacency.indices.dtype
     numbers = None if all_distinct else every.astype(dtype)
-    return _with_edges(graph, edges, None, numbers, reference.step_of(new))
+    return _with_edges(graph, edges, names, numbers, reference.step_of(new))
 
 
 Edges = tuple[Array, Array, Array]  # one end, the other, weights

@@ -115,7 +115,7 @@ def test_communities_are_counted_where_merging_alone_fails(blocks, size, inside)
     assert found.stability[found.held_out.argmax()] > 0.9
 
 
-def test_a_graph_without_communities_foretells_nothing():
+def test_a_graph_without_communities_predicts_nothing():
     found = evidence_for_communities(graphsoft.as_graph(nx.gnm_random_graph(300, 1500, seed=0)))
     assert found.held_out.max() < 0.0
 
@@ -125,7 +125,7 @@ def test_networks_are_counted_by_the_edges_left_out_and_points_are_not():
     found = graphsoft.suggest_levels(network)
     assert (found.by_falls, found.clusters) == (False, 10)
     assert found.reason.startswith(
-        "10 clusters foretell best where the edges left out are, and come out again"
+        "10 clusters predict best where the edges left out are, and come out again"
     )
     assert found.best(1)[0].clusters == 10
     scores = [each.score for each in found.best(50)]

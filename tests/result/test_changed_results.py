@@ -71,7 +71,7 @@ def test_copies_answer_alike(found, kind):
     h = found[kind]
     expected = h.predict_proba(NEW[kind], 0).toarray()
     for twin in (copy.deepcopy(h), pickle.loads(pickle.dumps(h))):  # noqa: S301
-        assert set(vars(twin)) == {"levels", "graph", "report", "settings", "features"}
+        assert set(vars(twin)) == {"levels", "graph", "report", "settings", "features", "cluster_names"}
         assert not {"labels", "entropy"} & set(vars(twin[0]))
         assert bits(twin) == bits(h)
         np.testing.assert_array_equal(twin.predict_proba(NEW[kind], 0).toarray(), expected)

@@ -82,7 +82,7 @@ def test_torn_points_are_found_by_ids_of_clusters_and_have_names():
 def test_a_description_equals_its_definition(case):
     W, S = case
     graph, m = graph_of(W), S.shape[1]
-    found = described(graph, rows_of(S), 3, [()] * m)
+    found = described(graph, rows_of(S), 3, [()] * m, {})
     hard = np.eye(m)[S.argmax(axis=1)]
     scale, total = W.max() or 1.0, W.sum()
     assert [row.id for row in found] == [f"3-{q}" for q in range(m)]
@@ -105,7 +105,7 @@ def test_a_description_equals_its_definition(case):
 def test_a_cluster_that_holds_everything_but_rounding_is_not_compared_with_the_rest():
     S = np.repeat([[1 - 1e-12, 1e-12]], 8, axis=0)
     S[0] = [1 - 2e-12, 2e-12]
-    found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()])
+    found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()], {})
     assert np.isnan(found[0].cohesion)
     scores, _ = distinctive(np.arange(16.0).reshape(8, 2), sp.csr_array(S), 3, range(2))
     assert scores[0] == ()
@@ -116,8 +116,8 @@ def test_the_order_of_the_nodes_does_not_matter(case, random):
     W, S = case
     order = list(range(len(W)))
     random.shuffle(order)
-    one = described(graph_of(W), rows_of(S), 0, [()] * S.shape[1])
-    other = described(graph_of(W[np.ix_(order, order)]), rows_of(S[order]), 0, [()] * S.shape[1])
+    one = described(graph_of(W), rows_of(S), 0, [()] * S.shape[1], {})
+    other = described(graph_of(W[np.ix_(order, order)]), rows_of(S[order]), 0, [()] * S.shape[1], {})
     for row, moved in zip(one, other, strict=True):
         assert (row.id, row.size) == (moved.id, moved.size)
         close(row.conductance, moved.conductance)

@@ -1,0 +1,57 @@
+"""Names of points: those that a data frame brings, and those that the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+from graphsoft.errors import InputError, shown
+
+__all__ = ["checked_names", "frame_index"]
+
+
+def frame_index(data: Any) -> tuple[str, ...] | None:
+    """List the names that a data frame has for its rows.
+
+    Only texts count, and only if none comes twice: an index of numbers may number rows of another table, from
+    which these were taken. Pass it as `names` if it holds names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_index(pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "b"]))
+    ('a', 'b')
+    >>> frame_index(pd.DataFrame({"x": [1.0, 2.0]})) is None
+    True
+    """
+    index: Any = getattr(data, "index", None)
+    if not hasattr(data, "columns") or not hasattr(index, "tolist"):
+        return None
+    names = index.tolist()
+    texts = all(type(name) is str for name in names)
+    return tuple(names) if texts and len(set(names)) == len(names) else None
+
+
+def checked_names(names: Any, count: int, argument: str = "names") -> Sequence[Any]:
+    """Check the names of `count` points.
+
+    Examples
+    --------
+    >>> checked_names(["a", "b"], 2)
+    ('a', 'b')
+    """
+    unfit = (str, bytes, bytearray, Set, Mapping)
+    if isinstance(names, unfit) or not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
+        raise InputError(argument, f"got {shown(names)}", "give a list with a name for each point")
+    listed = tuple(names.tolist() if hasattr(names, "tolist") else names)
+    if len(listed) != count:
+        raise InputError(argument, f"got {len(listed)} names for {count} points", "give one for each")
+    if unhashable := [name for name in listed if not isinstance(name, Hashable)]:
+        problem = f"holds {shown(unhashable[0])}, which cannot be looked up"
+        raise InputError(argument, problem, "use texts or numbers")
+    first: dict[Any, int] = {}
+    for row, name in enumerate(listed):
+        if first.setdefault(name, row) != row:
+            problem = f"names points {first[name]} and {row} both {shown(name)}"
+            raise InputError(argument, problem, "give each point a name of its own")
+    return listed

@@ -1,0 +1,96 @@
+"""Names of clusters; the function `name_clusters` is a method of `Hierarchy`, which `h` is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from graphsoft.errors import InputError, shown
+from graphsoft.input.checks import integer
+from graphsoft.result.distinctive import RATES, Scores
+
+__all__ = ["checked_cluster_names", "name_clusters", "name_of_features"]
+
+SEPARATOR = ", "
+
+
+def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
+    """Check names of clusters, ``{id: name}``.
+
+    Examples
+    --------
+    >>> checked_cluster_names({"1-0": "fruit"}, {"1-0", "1-1"})
+    {'1-0': 'fruit'}
+    """
+    if not isinstance(names, Mapping):
+        raise InputError("names", f"got {shown(names)}", "give {id: name}, such as {'1-0': 'fruit'}")
+    for id, name in names.items():
+        if id not in ids:
+            raise InputError("names", f"there is no cluster {shown(id)}", "use ids of h.tree, such as '1-0'")
+        if not isinstance(name, str) or not name.strip():
+            raise InputError("names", f"the name of {id} is {shown(name)}", "give texts that are not empty")
+    return {str(id): str(name) for id, name in names.items()}
+
+
+def name_of_features(scores: Scores, meaning: str) -> str:
+    """Make a name of the features that set a cluster apart: words, or what is high and what is low.
+
+    Examples
+    --------
+    >>> from graphsoft.result.distinctive import DIFFERENCES, RATES
+    >>> name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
+    'high size, low price'
+    >>> name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
+    'apple, pear'
+    """
+    if meaning == RATES:
+        return SEPARATOR.join(str(word) for word, _ in scores)
+    return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+
+
+def name_clusters(
+    h: Any,
+    names: Mapping[str, str] | None = None,
+    *,
+    count: int = 3,
+    feature_names: Any = None,
+    X: Any = None,
+) -> Any:
+    """Name clusters, by what sets them apart or as you say.
+
+    Parameters
+    ----------
+    names : mapping, optional
+        ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
+        have. Without it every cluster of every level is named by the features that set it apart.
+    count : int
+        Of how many features a name is made.
+    feature_names, X
+        The names of the features, and another table of the same points; see :meth:`distinctive`.
+
+    Returns
+    -------
+    Hierarchy
+        The same one with `cluster_names`.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+    >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
+    {'0-0': 'low width', '0-1': 'high width'}
+    >>> h.name_clusters({"0-1": "wide"}).cluster_names
+    {'0-1': 'wide'}
+    """
+    if names is None:
+        integer("count", count, 1)
+        found = [h.distinctive(level, count, names=feature_names, X=X) for level in range(len(h))]
+        names = {
+            id: name_of_features(scores, each.meaning)
+            for each in found
+            for id, scores in zip(each.ids, each.scores, strict=True)
+            if scores
+        }
+    ids = {f"{level}-{cluster}" for level, each in enumerate(h) for cluster in range(len(each.mass))}
+    return replace(h, cluster_names={**h.cluster_names, **checked_cluster_names(names, ids)})
