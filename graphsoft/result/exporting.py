@@ -320,7 +320,7 @@ def to_graphrag(
 
 
 def _names(h: Any, names: Names) -> Names:
-    return getattr(h, "cluster_names", {}) if names is None else names
+    return h.cluster_names if names is None else names
 
 
 def _linkage(h: Any) -> Linkage:

@@ -85,7 +85,7 @@ class Hierarchy(Sequence[Level]):
         return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
 
     def _repr_html_(self) -> str:
-        return self.tree.as_html(getattr(self, "cluster_names", {}), repr(self))
+        return self.tree.as_html(self.cluster_names, repr(self))
 
     @property
     def nodes(self) -> Sequence[Any]:

@@ -139,6 +139,7 @@ def test_other_libraries_read_the_parquet(novel, tmp_path):
 
 
 def test_half_characters_are_refused_and_the_old_file_stays(tmp_path):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "x"
     path.write_text("old")
     for write in (columns_to_csv, columns_to_parquet):

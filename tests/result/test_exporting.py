@@ -103,7 +103,7 @@ def test_names_of_points_of_any_kind():
 
 def test_names_given_to_the_hierarchy_are_used_unless_others_are_passed():
     h = graphsoft.hierarchy(np.random.default_rng(0).normal(size=(60, 3)), levels=[4, 2])
-    vars(h)["cluster_names"] = {"1-0": "the first"}
+    h = h.name_clusters({"1-0": "the first"})
     assert by_id(h.to_json())["1-0"]["name"] == "the first"
     assert "'the first'" in h.to_newick()
     assert h.to_networkx().nodes["1-0"]["label"] == "the first"
