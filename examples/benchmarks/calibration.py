@@ -322,9 +322,10 @@ def draw(dots: dict[str, Array], path: Path) -> None:
     """Draw a reliability diagram for each method: how often points are right, by how sure they are."""
     from matplotlib.figure import Figure
 
-    rows = (len(dots) + 2) // 3
-    figure = Figure(figsize=(8, 0.7 + 2.6 * rows), layout="constrained")
-    grid = figure.subplots(rows, 3, squeeze=False)
+    columns = min(3, len(dots))
+    rows = -(-len(dots) // columns)
+    figure = Figure(figsize=(0.8 + 2.6 * columns, 0.7 + 2.6 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(dots) :]:
         axes.set_visible(False)
     for (name, (sure, share)), axes in zip(dots.items(), grid.flat, strict=False):
