@@ -77,7 +77,7 @@ def name_clusters(
     Examples
     --------
     >>> import graphsoft
-    >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+    >>> h = graphsoft.hierarchy([[0.0, 1.0], [1.0, 9.0], [50.0, 8.0], [51.0, 2.0]], [2], n_neighbors=1)
     >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
     {'0-0': 'low width', '0-1': 'high width'}
     >>> h.name_clusters({"0-1": "wide"}).cluster_names
