@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
 
+    __version__: str
+
 __all__ = [
     "Clustering",
     "Graph",
@@ -98,6 +100,10 @@ _MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"graphsoft.{name}")
+    if name == "__version__":
+        from graphsoft.version import installed_version
+
+        return installed_version()
     if name not in _HOME:
         raise AttributeError(f"module 'graphsoft' has no attribute {name!r}")
     value = getattr(import_module(f"graphsoft.{_HOME[name]}"), name)
@@ -106,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_MODULES})
+    return sorted({*globals(), *_HOME, *_MODULES, "__version__"})

@@ -13,12 +13,12 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsoft.cli.terminal import ProgressLine, printable
 from graphsoft.errors import GraphsoftWarning, InputError, shown
+from graphsoft.version import installed_version
 
 if TYPE_CHECKING:
     from graphsoft.datasets import Dataset
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphsoft", description="Soft clusters of a sparse graph, as a tree."
     )
-    parser.add_argument("--version", action="version", version=f"graphsoft {_version()}")
+    parser.add_argument("--version", action="version", version=f"graphsoft {installed_version()}")
     commands = parser.add_subparsers(required=True, metavar="command")
     command = commands.add_parser(
         "hierarchy",
@@ -237,7 +237,7 @@ def _write(
 
     report = {
         "program": "graphsoft",
-        "version": _version(),
+        "version": installed_version(),
         "asked": asked,
         "read": dataset.notes,
         "scores": scores,
@@ -277,10 +277,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("graphsoft")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"

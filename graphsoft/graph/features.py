@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
@@ -78,11 +77,17 @@ def named(given: Features | Graph, names: Any) -> Features | Graph:
     return replace(given, names=checked) if isinstance(given, Features) else replace(given, nodes=checked)
 
 
-class FeaturesLeftOut(Features):
-    """Stands for features that a saved model was written without."""
+@dataclass(frozen=True)
+class FeaturesLeftOut:
+    """Stands for the features of points in a hierarchy that was saved without them.
 
-    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
-        super().__init__(np.empty((0, len(columns or ()))), columns=columns)
+    Attributes
+    ----------
+    columns : tuple of str or None
+        The names of the features, if a data frame had them.
+    """
+
+    columns: tuple[str, ...] | None = None
 
 
 def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:

@@ -23,7 +23,7 @@ from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.names import frame_index
-from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest
+from graphsoft.linalg.memberships import entropies, frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import (
@@ -35,17 +35,15 @@ from graphsoft.result.description import (
     torn_between,
 )
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
-from graphsoft.result.growth import grown, refined_levels
-from graphsoft.result.intact import check_features, check_levels, intact_graph
+from graphsoft.result.growth import grown
+from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.naming import checked_cluster_names, name_of_features
 from graphsoft.result.point import Place, PointDescription, row_of
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
-from graphsoft.result.saving import pack_hierarchy
-from graphsoft.storage.container import write_container
-from graphsoft.storage.packing import Packer
+from graphsoft.result.saving import write_hierarchy
+from graphsoft.result.updating import updated
 from graphsoft.tree import Tree, build_tree
-from graphsoft.version import installed_version
 
 __all__ = ["Hierarchy"]
 
@@ -63,7 +61,7 @@ class Hierarchy(Sequence[Level]):
         What was done.
     settings : Settings
         How it was asked for.
-    features : Features or None
+    features : Features, FeaturesLeftOut or None
         The points' features, perhaps in the caller's own array; None if a graph was given.
     cluster_names : mapping of str to str
         Names of clusters, by their ids; see :meth:`name_clusters`.
@@ -73,7 +71,7 @@ class Hierarchy(Sequence[Level]):
     graph: Graph
     report: Report
     settings: Settings
-    features: Features | None = None
+    features: Features | FeaturesLeftOut | None = None
     cluster_names: Mapping[str, str] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -292,9 +290,8 @@ class Hierarchy(Sequence[Level]):
         integer("count", count, 1)
         if X is not None:
             values, columns = table_of(X, len(self.graph)), frame_columns(X)
-        elif self.features is not None:
-            check_features(self.features, self.settings, len(self.graph))
-            values, columns = self.features.values, self.features.columns
+        elif (features := intact_features(self)) is not None:
+            values, columns = features.values, features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
@@ -421,26 +418,15 @@ class Hierarchy(Sequence[Level]):
         began = time.perf_counter()
         graph = intact_graph(self)
         check_levels(self.levels, len(graph))
-        check_features(self.features, self.settings, len(graph))
-        reference = self._reference
-        values = reference.rows(X, growing=True)
+        features = intact_features(self)
+        values = self._reference.rows(X, growing=True)
         if values.shape[0] == 0:
             return self
         if nodes is None and not isinstance(graph.nodes, range):
             nodes = frame_index(X)
-        growth = grown(graph, self.features, reference, values, nodes, progress)
-        ready = time.perf_counter()
+        growth = grown(graph, features, self._reference, values, nodes, progress)
         guesses = self._memberships_of_new(growth.step, range(len(self)))
-        refined = refined_levels(growth, self.levels, guesses, self.settings, progress)
-        seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
-        reports = [level.report.after(fit) for level, fit in zip(self, refined.fits, strict=True)]
-        report = self.report.after(growth.graph, reports, len(refined.rows), seconds)
-        degrees = growth.graph.degrees
-        parts = zip(self, refined.memberships, refined.graphs, reports, strict=True)
-        levels = tuple(
-            Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees, how)
-            for level, shares, clusters, how in parts
-        )
+        levels, report = updated(self, growth, guesses, began, progress)
         return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
@@ -461,11 +447,8 @@ class Hierarchy(Sequence[Level]):
     @cached_property
     def _reference(self) -> Reference:
         """The old points, as new ones are mapped onto them."""
-        settings, graph = self.settings, intact_graph(self)
-        check_features(self.features, settings, len(graph))
-        return reference_of(
-            graph, self.features, settings.n_neighbors, settings.weights, self._memberships(0)
-        )
+        settings, graph, features = self.settings, intact_graph(self), intact_features(self)
+        return reference_of(graph, features, settings.n_neighbors, settings.weights, self._memberships(0))
 
     @cached_property
     def _rows(self) -> Mapping[Any, int] | range:
@@ -489,24 +472,18 @@ class Hierarchy(Sequence[Level]):
         return node.level, node.index
 
     def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
-        """Write the whole hierarchy to a file, which :func:`graphsoft.load` reads.
+        """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it.
+
+        It holds no code and no pickles. An object passed as `neighbors` is left out, and `load` asks for it.
+        Methods of your own are left out too; they would only be needed to cluster again.
 
         Parameters
         ----------
         path : path-like
-            Written whole or not at all. The name often ends in ``.graphsoft``.
         features : bool
-            Write the features too. Without them the file is smaller, but the loaded hierarchy cannot place
-            new points that come as features, and says so.
-
-        Notes
-        -----
-        The file holds no code and no pickles. A search for neighbors of another library is left out, and
-        must be passed to `load`.
+            Write the features too. Without them the file is smaller, but new points are refused later.
         """
-        packer = Packer()
-        content = pack_hierarchy(self, packer, features)
-        write_container(path, "hierarchy", content, packer.arrays, installed_version())
+        write_hierarchy(path, self, features)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the tree in the shape of d3-hierarchy.

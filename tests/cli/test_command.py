@@ -6,6 +6,7 @@ import runpy
 import sys
 import types
 import warnings
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -292,16 +293,16 @@ def test_usage_errors_and_version(capsys, monkeypatch):
             run(*arguments)
         assert stop.value.code == 2
     capsys.readouterr()
-    monkeypatch.setattr(command.metadata, "version", lambda _: "1.2.3")
+    monkeypatch.setattr(metadata, "version", lambda _: "1.2.3")
     with pytest.raises(SystemExit) as stop:
         run("--version")
     assert stop.value.code == 0
     assert capsys.readouterr().out == "graphsoft 1.2.3\n"
 
     def absent(_):
-        raise command.metadata.PackageNotFoundError
+        raise metadata.PackageNotFoundError
 
-    monkeypatch.setattr(command.metadata, "version", absent)
+    monkeypatch.setattr(metadata, "version", absent)
     with pytest.raises(SystemExit):
         run("--version")
     assert capsys.readouterr().out == "graphsoft unknown\n"
