@@ -49,7 +49,7 @@ class NMF(FeaturesFromStarts):
     Examples
     --------
     >>> import graphsoft
-    >>> graphsoft.cluster([[5.0, 0.0], [4.0, 0.5], [0.0, 3.0]], 2, method=NMF()).labels[:2].std()
+    >>> graphsoft.cluster([[5.0, 0.0], [4.0, 1.0], [0.0, 3.0]], 2, method=NMF()).labels[:2].std()
     np.float64(0.0)
     """
 
@@ -121,7 +121,7 @@ class GNMF:
     Examples
     --------
     >>> import graphsoft
-    >>> X = [[9.0, 0.5], [9.0, 1.0], [8.0, 1.0], [1.0, 9.0], [0.0, 9.0], [1.0, 8.0]]
+    >>> X = [[9.0, 0.0], [9.0, 1.0], [8.0, 1.0], [1.0, 9.0], [0.0, 9.0], [1.0, 8.0]]
     >>> graphsoft.cluster(X, 2, n_neighbors=2, method=GNMF()).labels.tolist()
     [0, 0, 0, 1, 1, 1]
     """
