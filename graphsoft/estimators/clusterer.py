@@ -79,18 +79,19 @@ class SoftClusterer(
         if not isinstance(levels, str):
             self._place(len(levels))
         points, self._lists = self._joined(data)
+        joining = {"n_neighbors": self.n_neighbors, "metric": self.metric, "weights": self.weights}
         found = hierarchy(
             points,
             levels,
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            weights=self.weights,
+            **({} if self._lists else joining),  # given distances have been joined
             affinity="features",
             method=self.method,
             known=known,
             rng=_seed(self.random_state),
             progress=tasks.progress,
         )
+        if self._lists:
+            found = replace(found, settings=replace(found.settings, **joining))
         names = getattr(self, "feature_names_in_", None)
         if names is not None and found.features is not None:
             found = replace(found, features=replace(found.features, columns=tuple(names)))

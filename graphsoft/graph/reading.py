@@ -28,7 +28,7 @@ from graphsoft.graph.graph import Graph, checked_graph, graph_of_weights, symmet
 from graphsoft.graph.joining import check_options, joined_to_nearest
 from graphsoft.graph.networks import graph_of_network, is_network
 from graphsoft.input.checks import callback, choice, generator
-from graphsoft.input.dense_input import dense_matrix, warn_of_columns
+from graphsoft.input.dense_input import dense_matrix, holds_integers, warn_of_columns
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.neighbors.external import check_finder
 from graphsoft.neighbors.nearest import METRICS
@@ -179,30 +179,30 @@ def _dense(X: Any, affinity: str, metric: str, neighbors: Any) -> Graph | Featur
     if columns is not None:
         warn_of_columns(columns, values)
     if affinity == "auto" and features.origin is None:  # numbers beyond 2**53 are no weights and no nodes
-        _warn_of_graphs(values)
+        _warn_of_graphs(X, values)
     return features
 
 
-def _warn_of_graphs(values: Array) -> None:
+def _warn_of_graphs(X: Any, values: Array) -> None:
     """Warn of a table of points that looks like a matrix of weights, or like a list of edges."""
     if values.shape[0] == values.shape[1] > 2 and _symmetric(values):
         warn(
             "X is symmetric, but its rows are taken as points; pass affinity='precomputed' if it holds "
             "weights of edges, make weights of it if it holds distances, or say affinity='features'"
         )
-    elif values.shape[1] == 2 and _like_edges(values):
+    elif values.shape[1] == 2 and holds_integers(X) and _like_edges(values):
         warn(
-            "X has two columns of whole numbers, and its rows are taken as points in the plane; pass "
+            "X has two columns of integers, and its rows are taken as points in the plane; pass "
             "graphsoft.edge_graph(X) if they are edges, or say affinity='features'"
         )
 
 
 def _like_edges(values: Array) -> bool:
-    """Tell whether all rows are pairs of whole numbers, of which few are equal as edges seldom are loops."""
+    """Tell whether integers may number nodes: none is negative, and few rows join a node to itself."""
     loops = 0
     for start, stop in row_blocks(values):
         block = values[start:stop]
-        if (block < 0).any() or (block != np.floor(block)).any():
+        if (block < 0).any():
             return False
         loops += int(np.count_nonzero(block[:, 0] == block[:, 1]))
     return 10 * loops <= len(values)

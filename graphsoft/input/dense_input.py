@@ -26,6 +26,7 @@ __all__ = [
     "dense_features",
     "dense_matrix",
     "frame_columns",
+    "holds_integers",
     "refuse_no_numbers",
     "warn_of_columns",
 ]
@@ -204,6 +205,17 @@ def _as_array(data: Any, argument: str) -> Array:
     if array.dtype.kind == "O" and array.ndim == 1 and any(isinstance(each, str) for each in array[:99]):
         raise InputError(argument, "holds text", TEXTS)
     return array
+
+
+def holds_integers(data: Any) -> bool:
+    """Tell whether a table is of a type of whole numbers.
+
+    Examples
+    --------
+    >>> holds_integers([[1, 2]]), holds_integers([[1.0, 2.0]])
+    (True, False)
+    """
+    return _as_array(data, "X").dtype.kind in "iu"
 
 
 def _refuse_objects(data: Any, argument: str) -> None:

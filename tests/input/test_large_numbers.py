@@ -62,7 +62,7 @@ if np.finfo(np.longdouble).nmant <= 52:  # a float64 by another name, as on some
 
 @pytest.fixture(scope="module")
 def expected():
-    return graphsoft.hierarchy(SMALL.astype(float), LEVELS, affinity="features")
+    return graphsoft.hierarchy(SMALL.astype(float), LEVELS)
 
 
 def same(one, other):
@@ -104,7 +104,7 @@ def test_new_points_that_would_be_rounded_are_refused():
     h = graphsoft.hierarchy(LARGE["int64"], LEVELS)
     with pytest.raises(InputError, match=f"X: holds 1 at row 0, column 1, {BEYOND}"):
         h.predict([[2**60, 1]])
-    fitted_to_floats = graphsoft.hierarchy(SMALL.astype(float), LEVELS, affinity="features")
+    fitted_to_floats = graphsoft.hierarchy(SMALL.astype(float), LEVELS)
     with pytest.raises(InputError, match=f"holds {2**60 + 1} at row 0, column 0, {BEYOND}"):
         fitted_to_floats.predict([[2**60 + 1, 3]])
     with pytest.raises(InputError, match="X: has 3 columns, where the hierarchy has 2 features"):

@@ -174,9 +174,8 @@ def test_a_graph_of_clusters():
     S = h[1].memberships.toarray()
     assert (S.max(axis=1) > 0.5).all()
     assert set(np.bincount(h[1].labels, minlength=4)) == {10}
-    assert (
-        len(graphsoft.hierarchy(cloud_graph(), [20, 5], method=SoF(chances="absolute", pairs="graph"))) == 2
-    )
+    absolute = SoF(chances="absolute", pairs="graph")
+    assert len(graphsoft.hierarchy(cloud_graph(), [20, 5], affinity="features", method=absolute)) == 2
 
 
 def test_clusters_with_mean_features_are_clustered_by_their_graph():
