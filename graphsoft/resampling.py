@@ -178,7 +178,7 @@ def _means(labels: Array, values: Array, sizes: Array) -> Array:
 
 
 def _refuse_feature_methods(h: Hierarchy) -> None:
-    featured = h.features is not None
+    featured = h.features is not None and not h.features.beside
     points = [len(h.graph), *h.settings.levels]
     method = by_features(h.settings.methods, points, featured)
     if method is not None:

@@ -47,6 +47,7 @@ def pack_features(features: Features | FeaturesLeftOut | None, packer: Packer, w
         "columns": columns,
         "own_neighbors": None if features.neighbors is None else type(features.neighbors).__name__,
         "fitted": features.fitted,
+        "beside": features.beside,
         "origin": None if features.origin is None else [pack_value(each, "X") for each in features.origin],
     }
 
@@ -71,6 +72,7 @@ def unpack_features(packed: Any, unpacker: Unpacker, neighbors: Any) -> Features
         neighbors if own is not None else None,
         None if fitted is None else int(fitted),
         None if origin is None else tuple(_whole(unpack_value(each)) for each in origin),
+        beside=bool(packed["beside"]),
     )
 
 

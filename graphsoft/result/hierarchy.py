@@ -64,7 +64,7 @@ class Hierarchy(Sequence[Level]):
     settings : Settings
         How it was asked for.
     features : Features or None
-        The points' features, perhaps in the caller's own array; None if a graph was given.
+        The points' features, perhaps in the caller's own array; None if only a graph was given.
     cluster_names : mapping of str to str
         Names of clusters, by their ids; see :meth:`name_clusters`.
     """
@@ -348,7 +348,8 @@ class Hierarchy(Sequence[Level]):
         ----------
         X : array_like, data frame or sparse matrix of shape (q, d)
             The same features as in fitting. A new point is joined to its nearest neighbors as the settings
-            say. If a graph was given: weights to its n nodes, shape (q, n), larger for nearer nodes.
+            say. If a graph was given without features: weights to its n nodes, shape (q, n), larger for
+            nearer nodes.
         level : int
             Negative numbers count from the top.
         progress : callable, optional
@@ -422,6 +423,9 @@ class Hierarchy(Sequence[Level]):
         graph = intact_graph(self)
         check_levels(self.levels, len(graph))
         check_features(self.features, self.settings, len(graph))
+        if self.features is not None and self.features.beside:
+            problem = "holds features, but the graph was not made of features, so it cannot grow by them"
+            raise InputError("X", problem, "use predict_proba, or make the hierarchy of the points")
         reference = self._reference
         values = reference.rows(X, growing=True)
         if values.shape[0] == 0:
