@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
     from graphsoft.fitting.suggesting import Suggestion
+    from graphsoft.formats.reading_json import SavedTree, read_json
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
     from graphsoft.graph.graph import Graph
@@ -44,6 +45,7 @@ __all__ = [
     "Node",
     "Propagated",
     "Relation",
+    "SavedTree",
     "Stability",
     "Suggestion",
     "Tree",
@@ -57,6 +59,7 @@ __all__ = [
     "multistep",
     "pairwise_graph",
     "propagate",
+    "read_json",
     "stability",
     "suggest_levels",
 ]
@@ -73,6 +76,7 @@ _HOME = {
     "Node": "tree",
     "Propagated": "propagation",
     "Relation": "methods",
+    "SavedTree": "formats.reading_json",
     "Stability": "resampling",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
@@ -86,6 +90,7 @@ _HOME = {
     "multistep": "result.walks",
     "pairwise_graph": "graph.pairwise",
     "propagate": "propagation",
+    "read_json": "formats.reading_json",
     "stability": "resampling",
     "suggest_levels": "suggestion",
 }

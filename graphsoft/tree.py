@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError, shown
+from graphsoft.html import html_table
 
 __all__ = ["Node", "Tree", "build_tree"]
 
 ROOT = "root"
+NODES_SHOWN = 40  # in a notebook
 # 18 digits are enough for every index; int() refuses very long strings of digits with an error of its own
 _ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
@@ -178,6 +181,27 @@ class Tree:
             yield node
             children = node.children if last_child_first else reversed(node.children)
             waiting.extend(self.find(child) for child in children)
+
+    def _repr_html_(self) -> str:
+        return self.as_html({}, repr(self))
+
+    def as_html(self, names: Mapping[str, str], caption: str) -> str:
+        """Write the top of the tree as a table in HTML, with names of clusters by their id."""
+        depths = {self.root.id: 0}  # of the nodes that are shown: those nearest to the root
+        waiting = deque([self.root])
+        while waiting and len(depths) < NODES_SHOWN:
+            node = waiting.popleft()
+            fitting = node.children[: NODES_SHOWN - len(depths)]
+            depths |= dict.fromkeys(fitting, depths[node.id] + 1)
+            waiting.extend(map(self.find, fitting))
+        nodes = [node for node in self._depth_first() if node.id in depths]
+        rows = [["cluster", "size", "share", "in its parent"]]
+        for node in nodes:
+            name = f"{node.id} {names[node.id]}" if node.id in names else node.id
+            share = f"{node.mass / self.root.mass:.1%}" if self.root.mass > 0 else "-"
+            rows.append([name, str(node.size), share, f"{node.parents[0][1]:.0%}" if node.parents else ""])
+        indents, more = [depths[node.id] for node in nodes], len(self) - len(nodes)
+        return html_table(rows, caption, left=["cluster"], indents=indents, more=more)
 
     def path(self, id: str) -> tuple[str, ...]:
         """Ids from the root down to `id`, both included."""

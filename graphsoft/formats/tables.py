@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Iterable, Sequence
-from typing import IO
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, save_npz
 
+from graphsoft.formats.frames import columns_to_csv
 from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = ["labels_to_csv", "memberships_to_npz"]
@@ -40,18 +38,14 @@ def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
     write_atomic(path, lambda file: save_npz(file, memberships))
 
 
-# How a formula begins, as spreadsheets see it.
-_FORMULA = re.compile(r"[=+\-@\t\r\0]")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
-
-
 def labels_to_csv(
     nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike], path: PathLike
 ) -> None:
     """Write one row for each point: its name, and its likeliest cluster and entropy on every level.
 
     The columns are ``name, level_0, level_1, ..., entropy_0, entropy_1, ...``. Cluster 17 of level 0 is the
-    tree's node ``"0-17"``. A name that a spreadsheet would run as a formula gets a ``'`` before it.
+    tree's node ``"0-17"``. A name that a spreadsheet would run as a formula gets a ``'`` before it, see
+    :func:`graphsoft.formats.frames.columns_to_csv`.
 
     Parameters
     ----------
@@ -75,21 +69,7 @@ def labels_to_csv(
     "'=b",0,0.25
     <BLANKLINE>
     """
-    columns = [np.asarray(column).tolist() for column in [*labels, *entropies]]
-    header = [f"level_{level}" for level in range(len(labels))]
-    header += [f"entropy_{level}" for level in range(len(entropies))]
-
-    def write(file: IO[bytes]) -> None:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        # all text is quoted, because before Python 3.13 a lone carriage return would end the row otherwise
-        table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        table.writerow(["name", *header])
-        table.writerows([_harmless(name), *row] for name, *row in zip(nodes, *columns, strict=True))
-        text.detach()
-
-    write_atomic(path, write)
-
-
-def _harmless(name: object) -> str:
-    text = str(name)
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    columns: dict[str, Any] = {"name": [str(name) for name in nodes]}
+    columns |= {f"level_{level}": np.asarray(each) for level, each in enumerate(labels)}
+    columns |= {f"entropy_{level}": np.asarray(each) for level, each in enumerate(entropies)}
+    columns_to_csv(columns, path)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import overload
+from typing import Any
 
 from graphsoft.errors import InputError
+from graphsoft.formats.naming import checked_names
 from graphsoft.storage.atomic import PathLike, write_atomic
 from graphsoft.tree import Node, Tree
 
 __all__ = ["tree_to_json"]
 
 
-@overload
-def tree_to_json(tree: Tree, path: None = None, names: Mapping[str, str] | None = None) -> str: ...
-@overload
-def tree_to_json(tree: Tree, path: PathLike, names: Mapping[str, str] | None = None) -> None: ...
 def tree_to_json(
-    tree: Tree, path: PathLike | None = None, names: Mapping[str, str] | None = None
+    tree: Tree,
+    path: PathLike | None = None,
+    names: Mapping[str, str] | None = None,
+    details: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str | None:
     """Write the tree in the nested shape that d3-hierarchy reads.
 
@@ -33,6 +33,8 @@ def tree_to_json(
         Write to this file, in UTF-8, whole or not at all.
     names : mapping of str to str, optional
         Names for some or all ids; a node without one is called by its id.
+    details : mapping of str to mapping, optional
+        For some or all ids, more fields of the node, of types that JSON has.
 
     Returns
     -------
@@ -52,14 +54,16 @@ def tree_to_json(
     ]}
     <BLANKLINE>
     """
-    pieces = _json_pieces(tree, names or {})
+    pieces = _json_pieces(tree, checked_names(tree, names), details or {})
     if path is None:
         return "".join(pieces)
     write_atomic(path, lambda file: file.writelines(piece.encode("ascii") for piece in pieces))
     return None
 
 
-def _json_pieces(tree: Tree, names: Mapping[str, str]) -> Iterator[str]:
+def _json_pieces(
+    tree: Tree, names: Mapping[str, str], details: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
     """Yield the text piece by piece, because json.dumps recurses and fails at a depth of 1000."""
     waiting: list[Node | str] = ["\n", tree.root]
     while waiting:
@@ -67,7 +71,7 @@ def _json_pieces(tree: Tree, names: Mapping[str, str]) -> Iterator[str]:
         if isinstance(item, str):
             yield item
             continue
-        head = _json_node(item, names)
+        head = _json_node(item, names.get(item.id, item.id), details.get(item.id, {}))
         if not item.children:
             yield head + "}"
             continue
@@ -78,15 +82,16 @@ def _json_pieces(tree: Tree, names: Mapping[str, str]) -> Iterator[str]:
         waiting.pop()  # no comma before the first
 
 
-def _json_node(node: Node, names: Mapping[str, str]) -> str:
+def _json_node(node: Node, name: str, details: Mapping[str, Any]) -> str:
     """Return the node as JSON without its children and without the closing brace."""
     fields = {
-        "name": str(names.get(node.id, node.id)),
+        "name": name,
         "id": node.id,
         "level": node.level,
         "mass": node.mass,
         "size": node.size,
         "parents": [{"id": parent, "p": chance} for parent, chance in node.parents],
+        **details,
     }
     try:
         text = json.dumps(fields, allow_nan=False, separators=(",", ":"))

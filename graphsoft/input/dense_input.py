@@ -15,6 +15,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.containers import names_of_columns, unwrapped
 from graphsoft.input.large_numbers import EXACT, Origin, first_rounded, moved, origin_of, rounding_error
 from graphsoft.input.mapped import allocate, is_mapped
 from graphsoft.parallel import row_blocks
@@ -165,6 +166,7 @@ def _as_array(data: Any, argument: str) -> Array:
                 "fill or drop the masked cells",
             )
         data = data.data
+    data = unwrapped(data, argument)
     try:
         array = _without_rounding(data, np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
     except (ValueError, TypeError) as error:
@@ -221,7 +223,9 @@ def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | No
             raise InputError(
                 argument,
                 f"holds {shown(value)}, which is not a real number, at {_place(place, columns)}",
-                "convert or drop it first",
+                "pass the lists of that column as one array, such as np.stack(X[name].to_list())"
+                if isinstance(value, (list, tuple, np.ndarray))
+                else "convert or drop it first",
             )
 
 
@@ -245,7 +249,7 @@ def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str
 
 
 def frame_columns(data: Any) -> tuple[str, ...] | None:
-    """List the column names of a data frame; None for anything else.
+    """List the column names of a table that has some, such as a data frame; None for anything else.
 
     Examples
     --------
@@ -253,7 +257,7 @@ def frame_columns(data: Any) -> tuple[str, ...] | None:
     >>> frame_columns(pd.DataFrame({"height": [1.0], "width": [2.0]})), frame_columns([[1.0, 2.0]])
     (('height', 'width'), None)
     """
-    columns = getattr(data, "columns", None)
+    columns = names_of_columns(data)
     if columns is None or not all(isinstance(name, (str, int)) for name in columns):
         return None
     return tuple(str(name) for name in columns)

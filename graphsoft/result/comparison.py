@@ -73,8 +73,10 @@ class Match:
     Attributes
     ----------
     id : str
-    size : float
-        The sum of its memberships: torn points count in part.
+    size : int
+        The number of points whose likeliest cluster it is, as everywhere.
+    expected_size : float
+        The sum of its memberships: torn points count in part. `overlap` and `split` are parts of such sums.
     best : str
         The cluster of the other clustering that it overlaps most.
     overlap : float
@@ -87,7 +89,8 @@ class Match:
     """
 
     id: str
-    size: float
+    size: int
+    expected_size: float
     best: str
     overlap: float
     split: tuple[tuple[str, float], ...]
@@ -146,10 +149,10 @@ class Comparison:
 
 def _table(matches: tuple[Match, ...]) -> list[str]:
     rows = [["cluster", "size", "best match", "overlap", "split into", "merged with"]]
-    for match in sorted(matches, key=lambda match: -match.size):
+    for match in sorted(matches, key=lambda match: -match.expected_size):
         split = ", ".join(f"{id} ({part:.0%})" for id, part in match.split)
         merged = " ".join(match.merged)
-        rows.append([match.id, f"{match.size:.0f}", match.best, number_or_dash(match.overlap), split, merged])
+        rows.append([match.id, str(match.size), match.best, number_or_dash(match.overlap), split, merged])
     return shortened(aligned(rows, left=["cluster", "best match", "split into", "merged with"]))
 
 
@@ -279,6 +282,7 @@ def _matches(
 ) -> tuple[Match, ...]:
     common = common_points(level, other)
     sizes, other_sizes = (np.asarray(each.sum(axis=0)).ravel() for each in (level, other))
+    counts = np.bincount(likeliest(level), minlength=len(ids)).tolist()
     best, overlap = _largest_of_rows(overlaps(common, sizes, other_sizes))
     mostly_in = _mostly_in(common, sizes)
     parts = _grouped(_mostly_in(common.T.tocsr(), other_sizes))
@@ -290,7 +294,8 @@ def _matches(
         split = tuple(sorted(shares, key=lambda share: -share[1])) if len(shares) > 1 else ()
         merged = tuple(ids[each] for each in joined.get(int(mostly_in[cluster]), []) if each != cluster)
         name = other_ids[best[cluster]] if best[cluster] >= 0 else ""
-        found.append(Match(id, float(sizes[cluster]), name, float(overlap[cluster]), split, merged))
+        figures = counts[cluster], float(sizes[cluster]), name, float(overlap[cluster])
+        found.append(Match(id, *figures, split, merged))
     return tuple(found)
 
 

@@ -16,20 +16,23 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
+from graphsoft.html import html_table
 from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.parallel import map_blocks
 from graphsoft.result.distinctive import Scores
-from graphsoft.result.tables import aligned, number_or_dash, shortened
+from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, shortened
 
 __all__ = [
     "ClusterDescription",
     "Description",
     "TornPoints",
     "best_in_rows",
+    "central_points",
     "certainties",
     "described",
     "margins",
+    "steps_between",
     "torn_between",
 ]
 
@@ -38,6 +41,8 @@ NEIGHBORS = 3
 FEATURES_SHOWN = 4
 # A neighbor is printed if at least this part of the steps leads to it.
 MIN_CHANCE = 0.005
+# The columns of text in a table.
+WORDS = ("cluster", "exemplars", "neighbors", "set apart by")
 # A cluster with a larger share holds the whole graph: the rest is rounding.
 MAX_SHARE = 1.0 - 1e-9
 # Rows of the graph in one piece of work.
@@ -228,8 +233,16 @@ class Description(Sequence[ClusterDescription]):
         return f"Description(level {self.level}: {len(self)} clusters)"
 
     def __str__(self) -> str:
-        words = ["exemplars", "neighbors", "set apart by"]
-        rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *words]]
+        return "\n".join(shortened(aligned(self._rows(), left=WORDS)))
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        more = max(len(rows) - ROWS_SHOWN - 1, 0)
+        return html_table(rows[: ROWS_SHOWN + 1], repr(self), left=WORDS, more=more)
+
+    def _rows(self) -> list[list[str]]:
+        """Return a header, and the cells of each cluster, the heaviest first."""
+        rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *WORDS[1:]]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
             exemplars = ", ".join(map(str, row.exemplars))
             near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_CHANCE)
@@ -237,8 +250,7 @@ class Description(Sequence[ClusterDescription]):
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)
             first = [f"{row.id} {row.name}".rstrip(), str(row.size), number_or_dash(row.share, ".1%")]
             rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
-        lines = aligned(rows, left=["cluster", *words])
-        return "\n".join(shortened(lines))
+        return rows
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame with a row for each cluster, by id."""
@@ -303,6 +315,36 @@ def described(
             for cluster, values in enumerate(figures)
         ),
     )
+
+
+def central_points(graph: Graph, memberships: sp.csr_array, count: int) -> list[list[int]]:
+    """List the most central points of every cluster, at most `count`, as :class:`ClusterDescription` says.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
+    >>> central_points(as_graph(nx.barbell_graph(3, 0)), hard, 2)
+    [[0, 1], [3, 4]]
+    """
+    inside = _one_step(graph, memberships, likeliest(memberships))[1]
+    return [[point for point, _ in row] for row in best_in_rows(inside.T.tocsr(), count)]
+
+
+def steps_between(graph: Graph, memberships: sp.csr_array) -> sp.csr_array:
+    """Compute the weight of steps along the edges from cluster to cluster, ``S^T W S``, of shape (m, m).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
+    >>> steps_between(as_graph(nx.barbell_graph(3, 0)), hard).toarray()
+    array([[6., 1.],
+           [1., 6.]])
+    """
+    return _one_step(graph, memberships, likeliest(memberships))[0]
 
 
 def best_in_rows(matrix: sp.csr_array, count: int) -> list[list[tuple[int, float]]]:

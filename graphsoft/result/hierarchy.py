@@ -16,7 +16,6 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.settings import Settings
-from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
@@ -25,6 +24,7 @@ from graphsoft.input.memberships import check_memberships
 from graphsoft.input.names import frame_index
 from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest
 from graphsoft.methods import Clustering
+from graphsoft.result import exporting
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import (
     Description,
@@ -96,6 +96,9 @@ class Hierarchy(Sequence[Level]):
     def __repr__(self) -> str:
         sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
         return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
+
+    def _repr_html_(self) -> str:
+        return self.tree.as_html(getattr(self, "cluster_names", {}), repr(self))
 
     @property
     def nodes(self) -> Sequence[Any]:
@@ -512,17 +515,14 @@ class Hierarchy(Sequence[Level]):
         content = pack_hierarchy(self, packer, features)
         write_container(path, "hierarchy", content, packer.arrays, installed_version())
 
-    def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
-        """Write the tree in the shape of d3-hierarchy.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            Written whole or not at all; without it the text is returned.
-
-        Returns
-        -------
-        str or None
-            ``name, id, level, mass, size, children``, and ``parents`` with every parent's probability.
-        """
-        return tree_to_json(self.tree, path)
+    # What other programs read: each is a function of a module of its own.
+    to_csv = exporting.to_csv
+    to_frame = exporting.to_frame
+    to_gexf = exporting.to_gexf
+    to_graphml = exporting.to_graphml
+    to_graphrag = exporting.to_graphrag
+    to_json = exporting.to_json
+    to_linkage = exporting.to_linkage
+    to_networkx = exporting.to_networkx
+    to_newick = exporting.to_newick
+    to_parquet = exporting.to_parquet

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, load_npz
 
+from graphsoft.errors import InputError
 from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
 
 
@@ -50,7 +51,7 @@ def test_names_that_do_not_fit_leave_the_old_file(tmp_path):
     path.write_text("old")
     with pytest.raises(ValueError, match="zip"):
         labels_to_csv(["a"], [[0, 1]], [[0.0, 0.0]], path)
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(InputError, match="half of a character"):
         labels_to_csv(["\ud800"], [[0]], [[0.0]], path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["labels.csv"]

@@ -4,34 +4,13 @@ import json
 import math
 import os
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.tree import build_tree
-
-
-def small_tree(mass=1.0):
-    parents = csr_array(np.array([[0.75, 0.25], [0.0, 1.0], [1.0, 0.0]]))
-    return build_tree([parents], [[mass, 2.0, 3.0], [3.75, 2.25]], [[1, 2, 3], [4, 2]])
-
-
-def caterpillar(levels):
-    step = csr_array(np.array([[1.0, 0.0], [1.0, 0.0]]))
-    return build_tree([step] * (levels - 1), [[1.0, 1.0]] * levels, [[1, 1]] * levels)
-
-
-def nodes_of(parsed):
-    """All nodes of parsed JSON, parents first."""
-    waiting, found = [parsed], []
-    while waiting:
-        found.append(waiting.pop())
-        waiting.extend(reversed(found[-1].get("children", [])))
-    return found
+from shared.trees import caterpillar, nodes_of, small_tree
 
 
 def test_json_holds_the_whole_tree():

@@ -1,5 +1,7 @@
 """Comparisons of two clusterings: scores, overlaps, splits and merges against their definitions."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from graphsoft.result.comparison import NamedClusters, common_points, compared, 
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import memberships
+from shared.trees import nodes_of
 
 
 @st.composite
@@ -55,7 +58,8 @@ def test_matches_equal_their_definition(case):
     for q, match in enumerate(found.matches[0]):
         all_overlaps = [naive.overlap(S[:, q], t) for t in T.T]
         np.testing.assert_allclose(match.overlap, max(all_overlaps), atol=1e-12)
-        np.testing.assert_allclose(match.size, S[:, q].sum())
+        np.testing.assert_allclose(match.expected_size, S[:, q].sum())
+        assert match.size == (S.argmax(axis=1) == q).sum()
         if match.best:
             np.testing.assert_allclose(all_overlaps[int(match.best.split("-")[1])], match.overlap)
         if ties:
@@ -229,3 +233,16 @@ def test_large_labels_stay_different():
     found = graphsoft.hierarchy(nx.path_graph(6), [3]).compare([one, one, other, other, -3, -3])
     assert "3 clusters" in str(found).partition("\n")[0]
     assert {name for match in found.matches[0] for name, _ in match.split} <= {str(one), str(other), "-3"}
+
+
+def test_size_means_the_same_everywhere():
+    h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+    matches = h.compare(h).matches
+    tree = {node["id"]: node["size"] for node in nodes_of(json.loads(h.to_json()))}
+    for number, level in enumerate(h):
+        counts = np.bincount(level.labels, minlength=len(level.mass)).tolist()
+        assert [row.size for row in h.describe(number)] == counts
+        assert [match.size for match in matches[number]] == counts
+        assert [h.tree.find(f"{number}-{cluster}").size for cluster in range(len(counts))] == counts
+        assert [tree[f"{number}-{cluster}"] for cluster in range(len(counts))] == counts
+    assert tree["root"] == len(h.nodes)

@@ -1,0 +1,152 @@
+"""The tree of clusters, or the graph of the points, for networkx, and as GraphML and GEXF."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scipy.sparse import csr_array, triu
+
+from graphsoft.errors import InputError, shown
+from graphsoft.formats.naming import distinct_texts, refuse
+from graphsoft.storage.atomic import PathLike, write_atomic
+from graphsoft.tree import Tree
+
+__all__ = ["points_to_networkx", "tree_to_networkx", "write_gexf", "write_graphml"]
+
+# XML has none of these, and turns a carriage return into a new line.
+_UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def tree_to_networkx(tree: Tree, names: Mapping[str, str], heights: Mapping[str, float]) -> Any:
+    """Make a directed graph of the tree, with an edge from each likeliest parent to its child.
+
+    Parameters
+    ----------
+    tree : Tree
+    names : mapping of str to str
+        Labels for some or all ids; a node without one is labeled by its id.
+    heights : mapping of str to float
+        The height of every node.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes are ids, with ``label, level, mass, size, height``. Edges have ``p``, the probability of the
+        parent.
+
+    Examples
+    --------
+    >>> from graphsoft.tree import build_tree
+    >>> tree = build_tree([csr_array([[1.0], [1.0]])], [[2.0, 3.0], [5.0]], [[2, 3], [5]])
+    >>> tree_to_networkx(tree, {}, dict.fromkeys(["0-0", "0-1", "1-0"], 0.0)).edges(data="p")
+    OutEdgeDataView([('1-0', '0-0', 1.0), ('1-0', '0-1', 1.0)])
+    """
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    for node in tree.walk():
+        figures = {"level": node.level, "mass": node.mass, "size": node.size, "height": heights[node.id]}
+        graph.add_node(node.id, label=names.get(node.id, node.id), **figures)
+        if node.parent is not None:
+            graph.add_edge(node.parent, node.id, p=node.parents[0][1])
+    return graph
+
+
+def points_to_networkx(
+    adjacency: csr_array,
+    nodes: Sequence[Any],
+    columns: Mapping[str, Sequence[Any]],
+    memberships: Sequence[csr_array],
+) -> Any:
+    """Make a graph of the points with their clusters as attributes.
+
+    Parameters
+    ----------
+    adjacency : csr_array of shape (n, n)
+    nodes : sequence of n
+        The names of the points.
+    columns : mapping of str to sequence of n
+        Attributes of the points.
+    memberships : sequence of csr_array
+        Of every level; together they make the attribute ``memberships``, a dictionary by id.
+
+    Returns
+    -------
+    networkx.Graph
+        Edges have a ``weight``.
+
+    Examples
+    --------
+    >>> soft = csr_array([[1.0, 0.0], [0.25, 0.75]])
+    >>> graph = points_to_networkx(csr_array([[0, 2], [2, 0]]), ["x", "y"], {"torn": [0.0, 0.5]}, [soft])
+    >>> graph.nodes["y"], graph.edges["x", "y"]["weight"]
+    ({'torn': 0.5, 'memberships': {'0-0': 0.25, '0-1': 0.75}}, 2)
+    """
+    import networkx as nx
+
+    graph = nx.Graph()
+    if len(set(nodes)) < len(nodes):
+        name, times = Counter(nodes).most_common(1)[0]
+        problem = f"{times} points are called {shown(name)}, but a node needs a name of its own"
+        raise InputError("nodes", problem, "give the points names that differ")
+    names = list(columns)
+    for name, *values in zip(nodes, *columns.values(), strict=True):
+        graph.add_node(name, **dict(zip(names, values, strict=True)), memberships={})
+    for level, shares in enumerate(memberships):
+        entries = shares.tocoo()
+        for row, column, share in zip(
+            entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True
+        ):
+            graph.nodes[nodes[row]]["memberships"][f"{level}-{column}"] = share
+    half = triu(adjacency, format="coo")
+    for one, other, weight in zip(half.row.tolist(), half.col.tolist(), half.data.tolist(), strict=True):
+        graph.add_edge(nodes[one], nodes[other], weight=weight)
+    return graph
+
+
+def write_graphml(graph: Any, path: PathLike) -> None:
+    """Write a graph of this module as GraphML, which Gephi, Cytoscape, yEd and igraph open.
+
+    Names become text, and a dictionary becomes its JSON text. Names with control characters are refused.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import networkx as nx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "graph.graphml")
+    ...     write_graphml(nx.path_graph(["a", "b"]), path)
+    ...     nx.read_graphml(path).nodes(data="label")
+    NodeDataView({'a': 'a', 'b': 'b'}, data='label')
+    """
+    from networkx.readwrite.graphml import GraphMLWriter
+
+    writer = GraphMLWriter(_flat(graph))
+    write_atomic(path, writer.dump)
+
+
+def write_gexf(graph: Any, path: PathLike) -> None:
+    """Write a graph of this module as GEXF, the format of Gephi; see :func:`write_graphml`."""
+    from networkx.readwrite.gexf import GEXFWriter
+
+    writer = GEXFWriter(_flat(graph))
+    for each in writer.xml.iter("meta"):
+        each.attrib.clear()  # the date: the same graph makes the same file on any day
+    write_atomic(path, writer.write)
+
+
+def _flat(graph: Any) -> Any:
+    """Copy a graph with texts and numbers only."""
+    texts = dict(zip(graph, distinct_texts(list(graph)), strict=True))
+    labels = [label for _, label in graph.nodes(data="label", default="")]
+    refuse([*texts.values(), *labels], _UNFIT, "XML")
+    flat = type(graph)()
+    for node, data in graph.nodes(data=True):
+        values = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in data.items()}
+        flat.add_node(texts[node], **{"label": texts[node], **values})
+    flat.add_edges_from((texts[one], texts[other], data) for one, other, data in graph.edges(data=True))
+    return flat
