@@ -52,7 +52,7 @@ def write_hierarchy(adata: Any, key: str, h: Hierarchy, params: dict[str, Any]) 
     tree = pd.DataFrame(
         {
             "level": [node.level for node in clusters],
-            "parent": [node.parent or "" for node in clusters],
+            "parent": [node.parent if node.level < len(h) - 1 else "" for node in clusters],
             "mass": [node.mass for node in clusters],
             "size": [node.size for node in clusters],
         },

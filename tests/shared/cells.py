@@ -69,3 +69,13 @@ def same_result(one, other, key="graphsoft"):
     assert {name: str(value) for name, value in one.uns[key]["params"].items()} == {
         name: str(value) for name, value in other.uns[key]["params"].items()
     }
+
+
+def without_results(adata, key="graphsoft"):
+    """Copy the cells without what was found for them."""
+    bare = adata.copy()
+    for held in (bare.obs, bare.obsm):
+        for name in [name for name in held if name.startswith(f"{key}_level")]:
+            del held[name]
+    bare.uns.pop(key, None)
+    return bare
