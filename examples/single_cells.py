@@ -88,8 +88,8 @@ def print_new_cells(adata):
 def shade(adata):
     """Give the top clusters distinct colors, and all others shades of their parents' colors."""
     from matplotlib import colormaps
-    from matplotlib.colors import rgb_to_hsv, to_hex
     from matplotlib.colors import hsv_to_rgb as rgb
+    from matplotlib.colors import rgb_to_hsv, to_hex
 
     tree = adata.uns["graphsoft"]["tree"]
     colors = {}

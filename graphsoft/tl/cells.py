@@ -122,7 +122,8 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
     if not np.linalg.norm(shifts - center) <= INEXACT * np.linalg.norm(known):
         problem = f"its obsm[{key!r}] is not what its varm[{name!r}] makes of its X, which was changed since"
         raise InputError("reference", problem, "keep the X of the PCA, or pass use_rep= of what both have")
-    return (_products(adata, loadings) - center).astype(known.dtype)
+    scores: Array = (_products(adata, loadings) - center).astype(known.dtype)
+    return scores
 
 
 def _products(adata: Any, loadings: Array) -> Array:

@@ -67,12 +67,13 @@ def hierarchy(
 
     Examples
     --------
+    >>> import graphsoft
     >>> import numpy as np
-    >>> from anndata import AnnData  # doctest: +SKIP
-    >>> cells = AnnData(np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))  # doctest: +SKIP
-    >>> hierarchy(cells, levels=[2], use_rep="X")  # doctest: +SKIP
-    >>> cells.obs["graphsoft_level_0"].tolist()  # doctest: +SKIP
-    ['0-0', '0-0', '0-0', '0-1', '0-1', '0-1']
+    >>> from anndata import AnnData
+    >>> cells = AnnData(np.r_[0.0:20.0, 80.0:90.0][:, None])
+    >>> graphsoft.tl.hierarchy(cells, levels=[2], use_rep="X")
+    >>> cells.obs["graphsoft_level_0"].value_counts().to_dict()
+    {'0-0': 20, '0-1': 10}
     """
     check_cells("adata", adata)
     if not isinstance(key_added, str) or not key_added or "/" in key_added:
@@ -82,14 +83,13 @@ def hierarchy(
             other = "neighbors_key" if obsp is None else "obsp"
             raise InputError("use_rep", f"is given together with {other}", "leave out one of them")
         data, place = points_in(adata, "adata", use_rep), _place(use_rep)
-        made_of = {"use_rep": use_rep, "n_neighbors": N_NEIGHBORS, "metric": METRIC}
-        options = {"affinity": "features", "n_neighbors": N_NEIGHBORS, "metric": METRIC}
+        made_of, affinity = {"use_rep": use_rep, "n_neighbors": N_NEIGHBORS, "metric": METRIC}, "features"
     else:
         key, made_of = choose_graph(adata, neighbors_key, obsp)
         data, place = adata.obsp[key], f"adata.obsp[{key!r}]"
-        made_of, options = {"graph": key, **made_of}, {"affinity": "precomputed"}
+        made_of, affinity = {"graph": key, **made_of}, "precomputed"
     with naming(place):
-        found = find_hierarchy(data, levels, **options)
+        found = find_hierarchy(data, levels, affinity=affinity, n_neighbors=N_NEIGHBORS, metric=METRIC)
     adata = adata.copy() if copy else adata
     forget(adata, key_added)
     write_hierarchy(adata, key_added, found, {"levels": np.array(found.settings.levels), **made_of})

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from graphsoft.errors import InputError
 from graphsoft.graph.features import checked_features
 from graphsoft.graph.joining import joined_to_nearest
-from graphsoft.input.checks import choice
+from graphsoft.input.checks import choice, integer
 from graphsoft.input.memberships import check_memberships
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.result.prediction import fallback_memberships, new_memberships, reference_of
@@ -56,20 +56,21 @@ def predict(
 
     Examples
     --------
+    >>> import graphsoft
     >>> import numpy as np
-    >>> from anndata import AnnData  # doctest: +SKIP
-    >>> cells = AnnData(np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))  # doctest: +SKIP
-    >>> graphsoft.tl.hierarchy(cells, levels=[2], use_rep="X")  # doctest: +SKIP
-    >>> new = AnnData(np.array([[0.3], [5.3]]))  # doctest: +SKIP
-    >>> predict(new, cells)  # doctest: +SKIP
-    >>> new.obs["graphsoft_level_0"].tolist()  # doctest: +SKIP
+    >>> from anndata import AnnData
+    >>> cells = AnnData(np.r_[0.0:20.0, 80.0:90.0][:, None])
+    >>> graphsoft.tl.hierarchy(cells, levels=[2], use_rep="X")
+    >>> new = AnnData(np.array([[7.5], [84.5]]))
+    >>> graphsoft.tl.predict(new, cells)
+    >>> new.obs["graphsoft_level_0"].tolist()
     ['0-0', '0-1']
     """
     check_cells("adata", adata)
     check_cells("reference", reference)
     params, memberships, parents = _found_in(reference, key_added)
     metric = choice("reference", params.get("metric", "euclidean"), METRICS)
-    n_neighbors = params.get("n_neighbors", N_NEIGHBORS)
+    n_neighbors = integer("reference", params.get("n_neighbors", N_NEIGHBORS), 1)
     old, new, place = _points(adata, reference, params, use_rep)
     with naming(f"reference.{place}"):
         features = checked_features(old, metric)
@@ -101,10 +102,7 @@ def _found_in(reference: Any, key: str) -> tuple[dict[str, Any], list[sp.csr_arr
             raise InputError("reference", problem, "run graphsoft.tl.hierarchy(reference, levels) again")
         memberships.append(sp.csr_array(reference.obsm[name]))
         check_memberships(memberships[-1], "reference")
-    found = {name: int(params[name]) for name in ("n_neighbors", "n_pcs") if name in params}
-    found |= {name: str(params[name]) for name in ("graph", "use_rep", "metric") if name in params}
-    between = [sp.csr_array(parents[f"level_{at}"]) for at in range(len(memberships) - 1)]
-    return found, memberships, between
+    return params, memberships, [sp.csr_array(parents[f"level_{at}"]) for at in range(len(memberships) - 1)]
 
 
 def _points(adata: Any, reference: Any, params: dict[str, Any], use_rep: str | None) -> tuple[Any, Any, str]:

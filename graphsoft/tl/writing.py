@@ -105,4 +105,5 @@ def _correlations(memberships: sp.csr_array) -> Array:
     means = memberships.mean(axis=0)
     together = (memberships.T @ memberships).toarray() / memberships.shape[0] - np.outer(means, means)
     deviations = np.sqrt(together.diagonal().clip(np.finfo(np.float64).tiny))
-    return (together / np.outer(deviations, deviations)).clip(-1.0, 1.0)
+    correlations: Array = (together / np.outer(deviations, deviations)).clip(-1.0, 1.0)
+    return correlations
