@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
+    from graphsoft.estimators.soft_clustering import SoftClustering
+    from graphsoft.estimators.soft_hierarchy import SoftHierarchy
     from graphsoft.fitting.suggesting import Suggestion
     from graphsoft.formats.reading_json import SavedTree, read_json
     from graphsoft.graph.bipartite import bipartite_graph
     from graphsoft.graph.directed import directed_graph
+    from graphsoft.graph.edges import edge_graph
     from graphsoft.graph.graph import Graph
     from graphsoft.graph.joining import knn_graph
     from graphsoft.graph.pairwise import pairwise_graph
@@ -26,6 +29,14 @@ if TYPE_CHECKING:
     from graphsoft.levels import hierarchy
     from graphsoft.loading import load
     from graphsoft.methods import Clustering, Relation
+    from graphsoft.node_sets import (
+        communities,
+        overlapping,
+        partitions,
+        vertex_clustering,
+        vertex_cover,
+        write_attributes,
+    )
     from graphsoft.propagation import Propagated, propagate
     from graphsoft.resampling import Stability, stability
     from graphsoft.result.hierarchy import Hierarchy
@@ -33,6 +44,8 @@ if TYPE_CHECKING:
     from graphsoft.result.walks import multistep
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
+
+    __version__: str
 
 __all__ = [
     "Clustering",
@@ -46,22 +59,31 @@ __all__ = [
     "Propagated",
     "Relation",
     "SavedTree",
+    "SoftClustering",
+    "SoftHierarchy",
     "Stability",
     "Suggestion",
     "Tree",
     "as_graph",
     "bipartite_graph",
     "cluster",
+    "communities",
     "directed_graph",
+    "edge_graph",
     "hierarchy",
     "knn_graph",
     "load",
     "multistep",
+    "overlapping",
     "pairwise_graph",
+    "partitions",
     "propagate",
     "read_json",
     "stability",
     "suggest_levels",
+    "vertex_clustering",
+    "vertex_cover",
+    "write_attributes",
 ]
 
 # Where each public name lives. They are imported on first use, so that `import graphsoft` stays quick.
@@ -77,22 +99,31 @@ _HOME = {
     "Propagated": "propagation",
     "Relation": "methods",
     "SavedTree": "formats.reading_json",
+    "SoftClustering": "estimators.soft_clustering",
+    "SoftHierarchy": "estimators.soft_hierarchy",
     "Stability": "resampling",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",
     "bipartite_graph": "graph.bipartite",
     "cluster": "clustering",
+    "communities": "node_sets",
     "directed_graph": "graph.directed",
+    "edge_graph": "graph.edges",
     "hierarchy": "levels",
     "knn_graph": "graph.joining",
     "load": "loading",
     "multistep": "result.walks",
+    "overlapping": "node_sets",
     "pairwise_graph": "graph.pairwise",
+    "partitions": "node_sets",
     "propagate": "propagation",
     "read_json": "formats.reading_json",
     "stability": "resampling",
     "suggest_levels": "suggestion",
+    "vertex_clustering": "node_sets",
+    "vertex_cover": "node_sets",
+    "write_attributes": "node_sets",
 }
 
 
@@ -103,6 +134,10 @@ _MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"graphsoft.{name}")
+    if name == "__version__":
+        from graphsoft.version import installed_version
+
+        return installed_version()
     if name not in _HOME:
         raise AttributeError(f"module 'graphsoft' has no attribute {name!r}")
     value = getattr(import_module(f"graphsoft.{_HOME[name]}"), name)
@@ -111,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_MODULES})
+    return sorted({*__all__, *_MODULES, "__version__"})

@@ -14,15 +14,17 @@ from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, named
-from graphsoft.graph.reading import read_input
+from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import Clustering, Method, method_named
+from graphsoft.progress import watches_progress
 
 __all__ = ["cluster"]
 
 
+@watches_progress("neighbors", "coarsening", "dividing", "refining")
 def cluster(
     X: Any,
     k: int,
@@ -38,13 +40,13 @@ def cluster(
     known: Any = None,
     names: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Clustering:
     """Find soft clusters by one of the methods.
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`.
     k : int
         How many clusters; at most as many as there are points.
@@ -66,8 +68,8 @@ def cluster(
     rng : None, int, or numpy Generator
         Source of random numbers, for methods and searches that use some. With None the same call gives the
         same answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -92,9 +94,10 @@ def cluster(
         (k,), (method,), True, n_neighbors, metric, weights,
         listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link),
     )  # fmt: skip
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
+    warn_of_unused(given, n_neighbors, metric, weights)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))

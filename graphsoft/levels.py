@@ -15,16 +15,18 @@ from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.features import features_beside, named
-from graphsoft.graph.reading import read_input
+from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
+from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 
 __all__ = ["hierarchy"]
 
 
+@watches_progress("neighbors", "coarsening", "dividing", "polishing", "refining")
 def hierarchy(
     X: Any,
     levels: int | Sequence[int] | str,
@@ -44,13 +46,13 @@ def hierarchy(
     names: Any = None,
     features: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Hierarchy:
     """Find a hierarchy of soft clusters.
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`. Features are not copied. The result
         reads them again to predict new points, so do not change them afterwards.
     levels : int, sequence of int, or "auto"
@@ -87,8 +89,8 @@ def hierarchy(
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
         answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -118,10 +120,12 @@ def hierarchy(
         listed_pairs("must_link", must_link), listed_pairs("cannot_link", cannot_link),
         min_children=min_children, max_children=max_children,
     )  # fmt: skip
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
+    if features is None:
+        warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
     beside = features_beside(given, features, metric)
     sample, settings = sampled(given, settings, known, random, progress)

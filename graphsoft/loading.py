@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsoft.errors import InputError
-from graphsoft.graph.graph import Graph
-from graphsoft.graph.saving import unpack_features, unpack_graph
+from graphsoft.errors import InputError, shown
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph, unpack_graph
+from graphsoft.graph.saving import unpack_features
 from graphsoft.methods import Clustering
-from graphsoft.methods.saving import unpack_clustering
+from graphsoft.methods.interface import unpack_clustering
 from graphsoft.result.hierarchy import Hierarchy
-from graphsoft.result.intact import check_features
+from graphsoft.result.intact import check_described, check_features
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.saving import unpack_levels, unpack_report, unpack_settings
 from graphsoft.storage.atomic import PathLike
-from graphsoft.storage.container import DAMAGED, read_container
+from graphsoft.storage.container import DAMAGED, UNSOUND, Container, cause_of, read_container
 from graphsoft.storage.packing import Unpacker
 
 __all__ = ["load"]
 
-# What can go wrong with a description that somebody made by hand.
-UNSOUND = (
-    ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError,
-)  # fmt: skip
+KINDS = ("hierarchy", "clustering", "graph")
 
 
 def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | Clustering | Graph:
     """Read what `save` of a hierarchy, a clustering or a graph wrote.
 
-    Large arrays stay in the file and are mapped into memory, so leave the file where it is while you use the
-    result. The whole file is read once, to compare its digest.
+    Large arrays stay in the file and are mapped into memory. So do not write into the file while you use the
+    result; `save` may replace it at any time. The whole file is read once, to compare its digest.
 
     Parameters
     ----------
@@ -60,43 +58,36 @@ def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | Clustering | G
     [0, 1]
     """
     container = read_container(path)
-    content, unpacker = container.content, Unpacker(container.arrays)
+    if container.kind not in KINDS:
+        problem = f"{str(path)!r} holds a {shown(container.kind)}, which this version does not know"
+        raise InputError("path", problem, "install the version of graphsoft that made it")
+    if neighbors is not None and container.kind != "hierarchy":
+        problem = f"got {shown(neighbors)}, but the file holds a {container.kind}"
+        raise InputError("neighbors", problem, "leave it out")
     try:
-        match container.kind:
-            case "hierarchy":
-                return _hierarchy(content, unpacker, neighbors)
-            case "clustering":
-                return unpack_clustering(content, unpacker)
-            case "graph":
-                return unpack_graph(content, unpacker)
-    except InputError as error:
-        if error.argument == "neighbors":
+        return _unpacked(container, neighbors)
+    except UNSOUND as error:
+        if isinstance(error, InputError) and error.argument == "neighbors":
             raise
-        raise InputError("path", f"{str(path)!r} holds no sound model: {error.problem}", DAMAGED) from error
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
-        raise InputError("path", f"{str(path)!r} holds no sound model", DAMAGED) from error
-    problem = f"{str(path)!r} holds a {container.kind[:20]}, which this version does not know"
-    raise InputError("path", problem, "install the version of graphsoft that made it")
+        holds = f"of graphsoft {container.made_by[:20]!r} holds no sound model: {cause_of(error)}"
+        raise InputError("path", f"{str(path)!r} {holds}", DAMAGED) from error
 
 
-def _hierarchy(content: dict[str, Any], unpacker: Unpacker, neighbors: Any) -> Hierarchy:
+def _unpacked(container: Container, neighbors: Any) -> Hierarchy | Clustering | Graph:
+    content, unpacker = container.content, Unpacker(container.arrays)
+    if container.kind == "graph":
+        return unpack_graph(content, unpacker)
+    if container.kind == "clustering":
+        return unpack_clustering(content, unpacker)
     graph = unpack_graph(content["graph"], unpacker)
     report, settings = unpack_report(content["report"]), unpack_settings(content["settings"])
-    levels = unpack_levels(content["levels"], report, unpacker)
+    levels = unpack_levels(content["levels"], content["degrees"], report, unpacker)
+    check_described(levels, report, settings)
     features = unpack_features(content["features"], unpacker, neighbors)
-    if len(levels[0].degrees) != len(graph) or len(settings.levels) != len(levels):
+    if len(levels[0].degrees) != len(graph):
         raise ValueError("levels of another graph")
     ids = {f"{number}-{cluster}" for number, level in enumerate(levels) for cluster in range(len(level.mass))}
     names = checked_cluster_names(content["cluster_names"], ids)
-    found = Hierarchy(levels, graph, report, settings, features, names)
-    if features is not None and len(features):
+    if isinstance(features, Features):
         check_features(features, settings, len(graph))
-    return found
+    return Hierarchy(levels, graph, report, settings, features, names)

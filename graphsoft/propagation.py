@@ -35,6 +35,7 @@ from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.input.labels import label_array
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
+from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_level, intact_graph
 from graphsoft.result.level import Level
@@ -86,6 +87,7 @@ class Propagated:
         return frozen(self.classes[self.probabilities.argmax(axis=1)])
 
 
+@watches_progress("neighbors", "learning from labels")
 def propagate(
     X: Any,
     y_partial: Any,
@@ -93,7 +95,7 @@ def propagate(
     level: int | None = None,
     steps: int = 1,
     stop: float = STOP,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Propagated:
     """Learn the classes of all points from the labels of a few.
 
@@ -113,8 +115,8 @@ def propagate(
     stop : float
         Chance that a walk stops each time, from 0.0001 to below 1. The smaller it is, the further labels
         reach.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def propagate(
     """
     steps = integer("steps", steps, 1, MAX_STEPS)
     stop = number("stop", stop, minimum=MIN_STOP, below=1)
-    callback("progress", progress)
+    progress = callback("progress", progress)
     graph, clusters = _graph_and_level(X, level, progress)
     rows, numbered, classes = read_labels(y_partial, graph.nodes)
     starts = _starts(rows, numbered, len(graph), len(classes))

@@ -12,12 +12,14 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.settings import by_features, name_of
+from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import matrix_of_pairs
 from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
 from graphsoft.methods import Sample
 from graphsoft.parallel import map_blocks
+from graphsoft.progress import watches_progress
 from graphsoft.result.comparison import common_points, overlaps
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels, intact_graph
@@ -96,8 +98,9 @@ class Stability:
         return shortened(aligned(rows, left=["cluster"]))
 
 
+@watches_progress("stability")
 def stability(
-    h: Hierarchy, rounds: int = 10, *, rng: Any = None, progress: Progress | None = None
+    h: Hierarchy, rounds: int = 10, *, rng: Any = None, progress: Progress | bool | None = None
 ) -> Stability:
     """Find a hierarchy again on graphs with random weights, and measure what stays.
 
@@ -112,8 +115,8 @@ def stability(
         How many graphs. Each round takes as long as finding the hierarchy, `h.report.seconds["levels"]`.
     rng : None, int, or numpy Generator
         Source of the random numbers. With None the same call gives the same answer every time.
-    progress : callable, optional
-        Called as ``progress("stability", done, rounds)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress("stability", done, rounds)``.
 
     Returns
     -------
@@ -141,7 +144,7 @@ def stability(
     if not isinstance(h, Hierarchy):
         raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returned")
     integer("rounds", rounds, 1)
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(DEFAULT_SEED)
     _refuse_feature_methods(h)
     graph = intact_graph(h)
@@ -178,7 +181,8 @@ def _means(labels: Array, values: Array, sizes: Array) -> Array:
 
 
 def _refuse_feature_methods(h: Hierarchy) -> None:
-    featured = h.features is not None and not h.features.beside
+    features = h.features
+    featured = features is not None and not (isinstance(features, Features) and features.beside)
     points = [len(h.graph), *h.settings.levels]
     method = by_features(h.settings.methods, points, featured)
     if method is not None:

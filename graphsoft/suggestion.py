@@ -7,11 +7,13 @@ from typing import Any
 from graphsoft.aliases import Progress
 from graphsoft.fitting.suggesting import Suggestion, suggest
 from graphsoft.graph.reading import as_graph
-from graphsoft.input.checks import generator
+from graphsoft.input.checks import callback, generator
+from graphsoft.progress import watches_progress
 
 __all__ = ["suggest_levels"]
 
 
+@watches_progress("neighbors", "coarsening", "counting clusters")
 def suggest_levels(
     X: Any,
     *,
@@ -21,7 +23,7 @@ def suggest_levels(
     affinity: str = "auto",
     neighbors: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Suggestion:
     """Suggest how many clusters there are, and levels that lead there.
 
@@ -31,8 +33,8 @@ def suggest_levels(
         As for :func:`graphsoft.hierarchy`.
     rng : None, int, or numpy Generator
         Draws the edges that are left out. None gives the same answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -61,6 +63,7 @@ def suggest_levels(
     >>> found.clusters, found.levels
     (5, (20, 5))
     """
+    progress = callback("progress", progress)
     graph = as_graph(
         X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, neighbors=neighbors,
         rng=rng, progress=progress,

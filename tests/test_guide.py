@@ -78,7 +78,7 @@ def run(words):
         assert rest[0] == "install"
         assert all(extra in extras for extra in ",".join(named).split(",") if extra)
     else:
-        assert program in ("git", "lint-imports", "mkdocs", "mypy", "pytest", "ruff", ".ci/run")
+        assert program in ("eval", "git", "lint-imports", "mkdocs", "mypy", "pytest", "ruff", ".ci/run")
 
 
 @every(PAGES)

@@ -6,6 +6,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import graphsoft
 HEAVY = ["numba", "sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy", "numpy"]
 UNNEEDED = ["sklearn", "pynndescent", "networkx", "pandas", "matplotlib", "scipy.optimize", "scipy.stats"]
 # weights of a graph are float64 as it was given, and float32 where it is worked on: these meet both
-BOTH_WEIGHTS = {"best_partners", "contract", "reorder", "row_sums"}
+BOTH_WEIGHTS = {"best_partners", "contract", "gains", "reorder", "row_sums"}
 PACKAGE = Path(graphsoft.__file__).parent
 MATCH = """if True:
     import numpy as np
@@ -65,6 +66,11 @@ KINDS = """if True:
     graphsoft.hierarchy(X, [20, 5], must_link=[(0, 1)], cannot_link=[(1, 2)])
     graphsoft.hierarchy(X[::2], [20, 5])
     graphsoft.hierarchy(np.asfortranarray(X), [20, 5])
+    import tempfile
+    h.partial_update(X[:9] + 0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        h.save(folder + "/model")
+        graphsoft.load(folder + "/model").partial_update(X[:9] + 0.1)
 """
 
 
@@ -118,6 +124,19 @@ def test_public_names_are_found_and_listed():
     assert set(graphsoft.__all__) <= set(dir(graphsoft))
     with pytest.raises(AttributeError, match="has no attribute 'louvain'"):
         graphsoft.louvain  # noqa: B018
+
+
+def test_the_version_is_found_when_it_is_asked_for(monkeypatch):
+    code = "import sys, graphsoft; print('importlib.metadata' in sys.modules, graphsoft.__version__)"
+    assert run(code).split() == ["False", metadata.version("graphsoft")]
+    assert "__version__" in dir(graphsoft)
+    assert "__version__" not in vars(graphsoft)
+
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    assert graphsoft.__version__ == "unknown"
 
 
 def test_kernels_are_cached(elsewhere, tmp_path):

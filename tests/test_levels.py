@@ -209,7 +209,7 @@ def test_two_runs_give_the_same_bits_and_touch_nothing(polish):
     X.flags.writeable = False
     matrix = sp.csr_array(cloud_graph())
     before = [part.tobytes() for part in (matrix.data, matrix.indices, matrix.indptr)]
-    for data in (X, matrix, cloud_graph()):
+    for data in (X, matrix, cloud_graph()[:, 1:]):
         runs = [graphsoft.hierarchy(data, [10, 3], polish=polish) for _ in range(2)]
         assert bits(runs[0]) == bits(runs[1])
     assert [part.tobytes() for part in (matrix.data, matrix.indices, matrix.indptr)] == before

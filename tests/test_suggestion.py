@@ -177,7 +177,7 @@ ODD = {
     "isolated nodes": lambda: nx.disjoint_union(nx.empty_graph(30), nx.barbell_graph(10, 0)),
     "loops": lambda: sp.eye_array(12, format="csr"),
     "copies": lambda: np.zeros((30, 2)),
-    "two places": lambda: np.repeat([[0.0, 1.0], [2.0, 3.0]], 9, axis=0),
+    "two places": lambda: np.repeat([[0.0, 1.5], [2.0, 3.0]], 9, axis=0),
 }
 
 

@@ -16,27 +16,7 @@ from graphsoft.errors import InputError
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.tree import Tree, build_tree
 from naive import tree as naive
-
-
-def make_tree(parents, mass=None):
-    """Tree of dense parent matrices; masses and sizes are counted upwards if there is no mass."""
-    masses = [np.ones(len(parents[0])) if mass is None else np.asarray(mass, dtype=float)]
-    for matrix in parents:
-        masses.append(masses[-1] @ matrix)
-    sizes = [np.ceil(mass).astype(int) for mass in masses]
-    return build_tree([csr_array(np.asarray(matrix)) for matrix in parents], masses, sizes)
-
-
-@st.composite
-def parent_chains(draw):
-    """Row-stochastic matrices, one above the other, with many ties and zeros."""
-    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
-    chain = []
-    for low, high in itertools.pairwise(sizes):
-        row = st.lists(st.integers(0, 3), min_size=high, max_size=high).filter(any)
-        matrix = np.array([draw(row) for _ in range(low)], dtype=float)
-        chain.append(matrix / matrix.sum(axis=1, keepdims=True))
-    return chain
+from shared.trees import make_tree, parent_chains
 
 
 @given(parent_chains())

@@ -7,25 +7,29 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array, load_npz
 
+from graphsoft.datasets.asked import Asked
 from graphsoft.datasets.dataset import Dataset
-from graphsoft.datasets.text import refuse_labels
 from graphsoft.errors import InputError
 
 __all__ = ["read_mtx", "read_npy", "read_npz"]
 
+NPY = b"\x93NUMPY"
 # Parts of a sparse matrix that must be whole numbers: SciPy would cut off what is behind a decimal point.
 WHOLE = frozenset({"indices", "indptr", "row", "col", "offsets", "shape"})
 
 
-def read_npy(path: Path, labels: str | None) -> Dataset:
+def read_npy(path: Path, asked: Asked) -> Dataset:
     """Read an array."""
-    refuse_labels(path, labels)
+    with open(path, "rb") as file:  # NumPy would leave a file open that is something else
+        if file.read(len(NPY)) != NPY:
+            raise ValueError("it is no array")
     # mapped into memory, so that a header that promises more than the file holds allocates nothing
     return Dataset(np.lib.format.open_memmap(path, mode="r"))
 
 
-def read_npz(path: Path, labels: str | None) -> Dataset:
+def read_npz(path: Path, asked: Asked) -> Dataset:
     """Read an archive of arrays, which may be the parts of a sparse matrix."""
+    labels = asked.labels
     # opened here, because NumPy would leave a file open that is no archive
     with open(path, "rb") as file:
         archive = np.load(file, allow_pickle=False)
@@ -56,10 +60,9 @@ def read_npz(path: Path, labels: str | None) -> Dataset:
     return Dataset(data, known)
 
 
-def read_mtx(path: Path, labels: str | None) -> Dataset:
+def read_mtx(path: Path, asked: Asked) -> Dataset:
     """Read a matrix in the format of Matrix Market."""
     from scipy.io import mmread
 
-    refuse_labels(path, labels)
     matrix = mmread(path)
     return Dataset(matrix if isinstance(matrix, np.ndarray) else csr_array(matrix))

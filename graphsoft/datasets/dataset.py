@@ -28,6 +28,8 @@ class Dataset:
         How ``graphsoft.hierarchy`` should take `data`.
     notes : tuple of str
         What was assumed about the file: whether its first line is a header, and which column has names.
+    columns : tuple of str or None
+        The titles of the features, if the file is a table. Without a header they are numbers, from 0.
     """
 
     data: Any
@@ -35,6 +37,7 @@ class Dataset:
     names: tuple[Any, ...] | None = None
     affinity: Literal["auto", "features", "precomputed"] = "auto"
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.data) if not hasattr(self.data, "shape") else int(self.data.shape[0])

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from graphsoft.datasets.asked import Asked
 from graphsoft.datasets.dataset import Dataset
-from graphsoft.datasets.text import as_labels, is_number, open_text, refuse_labels
+from graphsoft.datasets.text import as_labels, is_number, open_text
 from graphsoft.errors import InputError
 
 __all__ = ["read_edges", "read_graphml"]
 
 
-def read_edges(path: Path, labels: str | None, directed: bool = False) -> Dataset:
+def read_edges(path: Path, asked: Asked) -> Dataset:
     """Read a list of edges, with or without weights."""
-    refuse_labels(path, labels)
     numbers: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float, int]] = {}
     fields_before = 0
@@ -34,7 +34,7 @@ def read_edges(path: Path, labels: str | None, directed: bool = False) -> Datase
             fields_before = len(fields)
             weight = _parse_weight(fields[2], line) if len(fields) == 3 else 1.0
             u, v = (numbers.setdefault(name, len(numbers)) for name in fields[:2])
-            edge = (u, v) if directed else (min(u, v), max(u, v))
+            edge = (u, v) if asked.directed else (min(u, v), max(u, v))
             known, where = edges.setdefault(edge, (weight, line))
             if known != weight:
                 problem = (
@@ -44,7 +44,7 @@ def read_edges(path: Path, labels: str | None, directed: bool = False) -> Datase
                 raise InputError("path", problem, remedy)
     if not edges:
         raise InputError("path", f"{path.name!r} holds no edges", "write 'u v' or 'u v weight' on each line")
-    matrix = _adjacency(edges, len(numbers), directed)
+    matrix = _adjacency(edges, len(numbers), asked.directed)
     return Dataset(matrix, names=tuple(numbers), affinity="precomputed")
 
 
@@ -67,7 +67,7 @@ def _adjacency(edges: dict[tuple[int, int], tuple[float, int]], count: int, dire
     return csr_array(coo_array((data, (rows, columns)), shape=(count, count)))
 
 
-def read_graphml(path: Path, labels: str | None) -> Dataset:
+def read_graphml(path: Path, asked: Asked) -> Dataset:
     """Read a graph in GraphML."""
     import networkx as nx
 
@@ -79,7 +79,7 @@ def read_graphml(path: Path, labels: str | None) -> Dataset:
         graph = nx.read_graphml(io.BytesIO(raw))
     except (nx.NetworkXException, SyntaxError, AttributeError) as error:  # XML's ParseError is a SyntaxError
         raise ValueError(str(error)) from error
-    known = None
+    known, labels = None, asked.labels
     if labels is not None:
         found = dict(graph.nodes(data=labels))
         without = [node for node, label in found.items() if label is None]

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import os
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from graphsoft.datasets.arrays import read_mtx, read_npy, read_npz
+from graphsoft.datasets.asked import Asked
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.graphs import read_edges, read_graphml
+from graphsoft.datasets.h5ad import read_h5ad
+from graphsoft.datasets.parquet import read_parquet
 from graphsoft.datasets.tables import read_table
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError
 
 __all__ = ["read"]
 
-READERS: dict[str, Callable[[Path, str | None], Dataset]] = {
-    ".csv": read_table,
-    ".tsv": read_table,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mtx": read_mtx,
-    ".edges": read_edges,
-    ".edgelist": read_edges,
-    ".txt": read_edges,
-    ".graphml": read_graphml,
+Reader = Callable[[Path, Asked], Dataset]
+TABLE = frozenset({"labels", "header", "columns", "drop"})
+LABELS: frozenset[str] = frozenset({"labels"})
+# How files of each ending are read, and what they may be asked for.
+READERS: dict[str, tuple[Reader, frozenset[str]]] = {
+    ".csv": (read_table, TABLE),
+    ".tsv": (read_table, TABLE),
+    ".parquet": (read_parquet, TABLE - {"header"}),
+    ".npy": (read_npy, frozenset()),
+    ".npz": (read_npz, LABELS),
+    ".h5ad": (read_h5ad, LABELS | {"columns", "drop", "obsm", "obsp"}),
+    ".mtx": (read_mtx, frozenset()),
+    ".edges": (read_edges, frozenset()),
+    ".edgelist": (read_edges, frozenset()),
+    ".txt": (read_edges, frozenset()),
+    ".graphml": (read_graphml, LABELS),
 }
+PLAIN = (".npy", ".npz", ".parquet", ".h5ad")  # these are never compressed as a whole
 # What the parsers raise on a file that is damaged, or is something else than its ending says.
 DAMAGED: tuple[type[Exception], ...] = (
     ValueError, TypeError, KeyError, AttributeError, OverflowError, EOFError,
-    csv.Error, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile,
+    csv.Error, zlib.error, zipfile.BadZipFile, OSError,
 )  # fmt: skip
 
 
@@ -43,29 +50,36 @@ def read(
     labels: str | None = None,
     directed: bool = False,
     header: bool | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    obsm: str | None = None,
+    obsp: str | None = None,
 ) -> Dataset:
     r"""Read a table, a matrix or a graph; the ending of the name says which.
 
     - ``.csv``, ``.tsv``: one row a point, columns separated by comma, semicolon or tab. There may be a
       header. A first column called ``id``, ``name``, ``index``, ``..._id`` or nothing names the points.
       Whole numbers beyond 2**53 keep all their digits.
+    - ``.parquet``: a table as above; needs ``pip install 'graphsoft[frames]'``.
     - ``.npy``: an array (n, d).
     - ``.npz``: an array ``X``, or the only array there, or a sparse matrix, either as
       ``scipy.sparse.save_npz`` writes it or as ``data``, ``indices``, ``indptr``, ``shape``.
+    - ``.h5ad``: X of an AnnData, or what `obsm` or `obsp` says; needs ``pip install 'graphsoft[anndata]'``.
     - ``.mtx``: Matrix Market.
     - ``.edges``, ``.edgelist``, ``.txt``: ``u v`` on each line, or ``u v weight`` on each; ``#`` begins a
       comment. The direction does not matter unless the graph is `directed`. An edge may be written more than
       once if its weight is the same each time.
     - ``.graphml``: GraphML, where edges may have a ``weight``.
 
-    All but npy and npz may be compressed, with ``.gz`` after the ending.
+    All but npy, npz, parquet and h5ad may be compressed, with ``.gz`` after the ending.
 
     Parameters
     ----------
     path : path-like
     labels : str, optional
-        Where the known classes are: a column of a table (its number, from 0, if there is no header), an
-        array of an npz file, an attribute of GraphML's nodes.
+        Where the known classes are: a column of a table (its number, from 0, if there is no header) or of
+        obs, an array of an npz file, an attribute of GraphML's nodes.
     directed : bool
         Keep the directions of a list of edges, for :func:`graphsoft.directed_graph`. All other files have
         them anyway.
@@ -74,6 +88,11 @@ def read(
         with the rows below. Numbers are taken as titles if they are all different and clearly of another
         kind, such as years above measurements. In doubt there is a warning. `Dataset.notes` say what the
         line was taken as.
+    columns, drop : sequence of str, optional
+        The columns of a table that are features, in this order; or those that are not. With
+        ``columns=[]`` only names and labels are read.
+    obsm, obsp : str, optional
+        The part of an AnnData to read: a table such as ``"X_pca"``, or a graph such as ``"connectivities"``.
 
     Returns
     -------
@@ -83,6 +102,8 @@ def read(
     ------
     InputError
         If the file is not what its ending says; the message names the line, or the column.
+    ImportError
+        If a package is missing that reads such files.
 
     Examples
     --------
@@ -98,23 +119,21 @@ def read(
     """
     path = Path(path)
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
-    reader = READERS.get(ending)
-    if reader is None or (ending in (".npy", ".npz") and path.suffix.lower() == ".gz"):
+    reader, known = READERS.get(ending, (None, LABELS))
+    if reader is None or (ending in PLAIN and path.suffix.lower() == ".gz"):
         raise InputError("path", f"{path.name!r} ends in {ending!r}", f"use one of {', '.join(READERS)}")
-    if header is not None and not isinstance(header, bool | np.bool_):
-        raise InputError("header", f"got {shown(header)}", "use True, False or None")
-    if header is not None and reader is not read_table:
-        raise InputError("header", f"{ending} files have no header", "leave it out")
+    asked = Asked(labels, directed, header, columns, drop, obsm, obsp)
+    asked.refuse(ending, known)
     if not path.is_file():
         problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
         raise InputError("path", problem, "check the name")
     try:
-        if reader is read_table:
-            return read_table(path, labels, header)
-        return read_edges(path, labels, directed) if reader is read_edges else reader(path, labels)
+        return reader(path, asked)
     except InputError:
         raise
     except DAMAGED as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the system, not of a parser
+            raise
         reason = str(error).partition("\n")[0] or type(error).__name__
         problem = f"{path.name!r} cannot be read as {ending[1:]}: {reason}"
         raise InputError("path", problem, "check that the file is whole and its ending right") from error

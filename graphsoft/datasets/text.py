@@ -10,9 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsoft.errors import InputError
-
-__all__ = ["GAPS", "as_labels", "is_number", "open_text", "refuse_labels"]
+__all__ = ["GAPS", "as_labels", "is_number", "open_text"]
 
 # Fields that say that a value is missing.
 GAPS = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
@@ -54,9 +52,3 @@ def as_labels(known: Sequence[Any]) -> NDArray[Any]:
     except (ValueError, OverflowError):
         return text
     return numbers if (numbers.astype(text.dtype) == text).all() else text
-
-
-def refuse_labels(path: Path, labels: str | None) -> None:
-    """Refuse to look for labels in a file that has none."""
-    if labels is not None:
-        raise InputError("labels", f"{path.suffix} files hold no labels", "leave labels out")

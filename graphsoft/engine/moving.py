@@ -23,6 +23,8 @@ __all__ = ["moved_through", "next_merge", "scales_by_moves"]
 
 # After so many rounds a scale is left.
 ROUNDS = 5
+# A group lighter than this part of an average one is a fragment, if less than this part of it is inside.
+FRAGMENT, INSIDE = 0.1, 0.5
 # Scales are found until one has nearly as many nodes as the one below. Nodes that look alike may keep
 # changing places, and then merge one by one.
 LEAST_MERGED = 0.1
@@ -32,6 +34,9 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     """Find the largest ``w / (d d)`` between two groups of one home: what the next merge would be worth.
 
     At this pull no two whole groups gain by merging. It is 0 if no edge leads from group to group.
+
+    Fragments are left out, unless there is nothing else: groups that are light and lead mostly outside. A few
+    nodes would be worth more than all other groups, and at such a pull every group falls apart.
 
     Parameters
     ----------
@@ -47,12 +52,15 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     >>> round(next_merge(layer, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
     0.111
     """
-    groups = layer.above(labels)
-    edges, degrees = groups.graph.adjacency.tocoo(), groups.graph.degrees
-    home = carried(homes, labels)
+    groups = layer.above(labels).graph
+    edges, degrees, home = groups.adjacency.tocoo(), groups.degrees, carried(homes, labels)
     between = (edges.row != edges.col) & (home[edges.row] == home[edges.col])
     row, col = edges.row[between], edges.col[between]
-    return float((edges.data[between] / degrees[row] / degrees[col]).max(initial=0.0))
+    worth = edges.data[between] / degrees[row] / degrees[col]
+    light = degrees < FRAGMENT * degrees.mean()
+    whole = ~(light & (groups.adjacency.diagonal() < INSIDE * degrees))
+    kept = whole[row] & whole[col]
+    return float(worth[kept if kept.any() else slice(None)].max(initial=0.0))
 
 
 def moved_through(scales: Scales, labels: Array, homes: Array, above_next: float = 1.0) -> Array:

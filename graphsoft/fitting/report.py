@@ -87,6 +87,9 @@ class Report:
         Finest first.
     seconds : dict
         Wall-clock seconds of each stage.
+    scaling : tuple of (float, float)
+        What the command line subtracted from each column before clustering, and divided it by, so that it
+        does the same to new points. Empty if it left the columns as they were.
     """
 
     nodes: int
@@ -95,6 +98,7 @@ class Report:
     notes: tuple[str, ...]
     levels: tuple[LevelReport, ...]
     seconds: dict[str, float]
+    scaling: tuple[tuple[float, float], ...] = ()
 
     @classmethod
     def of(
@@ -122,7 +126,10 @@ class Report:
         """Report the hierarchy after points were added and `rows` rows were fitted again."""
         note = f"{len(graph) - self.nodes:,} points added, {rows:,} rows re-fitted"
         components = int(graph.components.max()) + 1
-        return Report(len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds)
+        return Report(
+            len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds,
+            self.scaling,
+        )  # fmt: skip
 
 
 def with_kept_pairs(

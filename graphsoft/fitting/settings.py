@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from graphsoft.errors import InputError, shown
+from graphsoft.graph.graph import Graph
 from graphsoft.graph.joining import check_options
+from graphsoft.graph.networks import is_igraph, is_network
 from graphsoft.input.checks import integer
 from graphsoft.methods import METHODS, Method, method_named, takes_pairs
 from graphsoft.methods.relation import by_likelihood
@@ -66,7 +68,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.polish, bool | np.bool_):
             raise InputError("polish", f"got {shown(self.polish)}", "use True or False")
-        check_options(self.n_neighbors, self.metric, self.weights, "union", None)
+        check_options(self.n_neighbors, self.metric, self.weights, "union")
         for argument in ("min_children", "max_children"):
             limit = getattr(self, argument)
             if limit is not None:
@@ -182,13 +184,22 @@ def falling_sizes(levels: Any, points: int | None) -> list[int]:
 
 
 def row_count(X: Any) -> int | None:
-    """Count the rows of an input that has not been checked yet; None if it has no length."""
-    if isinstance(X, str | bytes | Mapping | Set) or (isinstance(X, list) and X and isinstance(X[0], str)):
-        return None  # `read_input` refuses these with a better message
+    """Count the rows or nodes of an input that has not been checked yet; None if that cannot be told.
+
+    Examples
+    --------
+    >>> row_count([[1, 2], [3, 4]]), row_count([("a", "b"), ("b", "c")])
+    (2, None)
+    """
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
-    try:
+    if is_network(X):
+        return int(X.vcount()) if is_igraph(X) else len(X)
+    if isinstance(X, Graph):
         return len(X)
-    except TypeError:  # a scalar, for example
+    if not isinstance(X, list | tuple) or not X:
         return None
+    first = X[0][:1] if isinstance(X[0], list | tuple) else X[:1]
+    # texts are refused by `read_input`, with a better message
+    return None if any(isinstance(each, str) for each in first) else len(X)

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from graphsoft.formats.naming import plain
 from graphsoft.input.checks import choice
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["LIBRARIES", "as_frame", "columns_to_csv", "columns_to_parquet"]
+__all__ = ["LIBRARIES", "as_frame", "columns_to_csv", "columns_to_parquet", "write_columns"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 # A text that a spreadsheet would run as a formula, or one that looks as if a quote had been put before it.
@@ -100,13 +100,18 @@ def columns_to_csv(columns: Columns, path: PathLike) -> None:
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        # all text is quoted, because before Python 3.13 a lone carriage return would end the row otherwise
-        table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        table.writerow(columns)
-        table.writerows(zip(*map(_cells, columns.values()), strict=True))
+        write_columns(columns, text)
         text.detach()
 
     write_atomic(path, write)
+
+
+def write_columns(columns: Columns, file: TextIO) -> None:
+    """Write what `columns_to_csv` does to a text file that is open."""
+    # all text is quoted, because before Python 3.13 a lone carriage return would end the row otherwise
+    table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    table.writerow(columns)
+    table.writerows(zip(*map(_cells, columns.values()), strict=True))
 
 
 def _cells(values: Sequence[Any]) -> list[Any]:
@@ -132,7 +137,7 @@ def _of_one_type(values: Sequence[Any]) -> Any:
     if isinstance(values, np.ndarray) or all(isinstance(value, (float, list)) for value in values):
         return values
     known = [plain(value) for value in values]
-    if all(isinstance(value, int) and abs(value) < 2**63 for value in known):
+    if all(type(value) is int and abs(value) < 2**63 for value in known):  # True is no number here
         return known
     texts = [str(value) for value in known]
     for text in texts:

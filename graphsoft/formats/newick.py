@@ -13,8 +13,8 @@ __all__ = ["tree_to_newick"]
 
 # Readers agree on these without quotes; some turn an underscore into a space.
 _PLAIN = re.compile(r"[A-Za-z0-9.-]+", re.ASCII)
-# Readers drop an empty label, and do not agree on white space and control characters.
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^$")
+# Readers drop an empty label, take a lone sign for syntax even in quotes, and disagree on control characters.
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^[(),:;]?$")
 
 
 def tree_to_newick(
@@ -32,8 +32,8 @@ def tree_to_newick(
         Write to this file, in UTF-8, whole or not at all.
     names : mapping of str to str, optional
         Names for some or all ids. Those with other characters than letters, digits, dots and dashes stand in
-        quotes. Control characters and empty names are refused. Some readers take a number at an inner node
-        for the support of its branch.
+        quotes. Control characters, a lone sign and empty names are refused. Some readers take a number at
+        an inner node for the support of its branch.
     heights : mapping of str to float, optional
         The height of every node; branches are as long as heights differ. Without them there are no lengths.
 

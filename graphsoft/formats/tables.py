@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, save_npz
 
-from graphsoft.formats.frames import columns_to_csv
+from graphsoft.formats.frames import columns_to_csv, write_columns
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["labels_to_csv", "memberships_to_npz"]
+__all__ = ["labels_to_csv", "memberships_to_npz", "write_labels"]
 
 
 def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
@@ -69,7 +69,28 @@ def labels_to_csv(
     "'=b",0,0.25
     <BLANKLINE>
     """
+    columns_to_csv(_columns(nodes, labels, entropies), path)
+
+
+def write_labels(
+    nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike], file: TextIO
+) -> None:
+    """Write what `labels_to_csv` does to a text file that is open.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_labels(["a"], [[1]], [[0.0]], sys.stdout)
+    "name","level_0","entropy_0"
+    "a",1,0.0
+    """
+    write_columns(_columns(nodes, labels, entropies), file)
+
+
+def _columns(
+    nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike]
+) -> dict[str, Any]:
     columns: dict[str, Any] = {"name": [str(name) for name in nodes]}
     columns |= {f"level_{level}": np.asarray(each) for level, each in enumerate(labels)}
     columns |= {f"entropy_{level}": np.asarray(each) for level, each in enumerate(entropies)}
-    columns_to_csv(columns, path)
+    return columns

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError, shown, warn
+from graphsoft.errors import InputError, warn
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import canonical, narrow
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import mirror_sum
@@ -20,9 +19,7 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 __all__ = [
     "asymmetry",
     "check_square",
-    "from_networkx",
     "is_clean",
-    "is_networkx",
     "neighbor_lists",
     "refuse_asymmetric",
     "warn_of_distances",
@@ -138,7 +135,7 @@ def _is_framed(matrix: Any) -> bool:
     if type(matrix) is not sp.csr_array:
         return False
     data, indices, indptr = parts = matrix.data, matrix.indices, matrix.indptr
-    if not all(type(part) is np.ndarray and part.ndim == 1 for part in parts):
+    if not all(is_plain(part) and part.ndim == 1 for part in parts):
         return False
     if not all(part.flags.c_contiguous and part.flags.aligned for part in parts):
         return False
@@ -317,59 +314,3 @@ def warn_of_distances(matrix: sp.csr_array) -> None:
             "X looks like distances between all points, but is taken as weights, where larger is nearer; "
             "pass features, or weights such as np.exp(-((X / X.mean()) ** 2))"
         )
-
-
-def is_networkx(data: Any) -> bool:
-    """Tell whether `data` is a networkx graph; if so, networkx has been imported."""
-    networkx = sys.modules.get("networkx")
-    return networkx is not None and isinstance(data, networkx.Graph)
-
-
-def from_networkx(graph: Any, argument: str) -> tuple[sp.csr_array, tuple[Any, ...], list[str]]:
-    """Read a networkx graph: its edges (unsorted, in both directions), its nodes, and what was done.
-
-    Parallel edges are separate entries. All edges weigh 1 if none has a ``weight``.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> matrix, nodes, _ = from_networkx(nx.Graph([("a", "b")]), "X")
-    >>> matrix.toarray().tolist(), nodes
-    ([[0.0, 1.0], [1.0, 0.0]], ('a', 'b'))
-    """
-    nodes = tuple(graph.nodes)
-    if not nodes:
-        raise InputError(argument, "is a graph without nodes", "pass at least one node")
-    number = {node: place for place, node in enumerate(nodes)}
-    edges = list(graph.edges(data="weight"))
-    missing = [edge for edge in edges if edge[2] is None]
-    if missing and len(missing) < len(edges):
-        raise InputError(
-            argument,
-            f"{len(missing)} of {len(edges)} edges have no weight, the first is {missing[0][:2]!r}",
-            "give every edge a 'weight', or none of them",
-        )
-    for one, two, weight in edges if not missing else ():
-        if not _finite(weight):
-            raise InputError(
-                argument, f"the edge {(one, two)!r} has the weight {shown(weight)}", "use finite numbers"
-            )
-    rows = np.array([number[edge[0]] for edge in edges], dtype=np.int64)
-    columns = np.array([number[edge[1]] for edge in edges], dtype=np.int64)
-    values = np.ones(len(edges)) if missing else np.array([float(edge[2]) for edge in edges])
-    if not graph.is_directed():
-        loop = rows == columns
-        rows, columns = np.concatenate([rows, columns[~loop]]), np.concatenate([columns, rows[~loop]])
-        values = np.concatenate([values, values[~loop]])
-    matrix = sp.coo_array((values, (rows, columns)), shape=(len(nodes), len(nodes)))
-    return matrix.tocsr(), nodes, ["edges without weight count as 1"] if missing else []
-
-
-def _finite(weight: Any) -> bool:
-    """Tell whether a weight is a real number that float64 holds."""
-    if not isinstance(weight, (numbers.Real, np.bool_)):
-        return False
-    try:
-        return bool(np.isfinite(float(weight)))
-    except OverflowError:
-        return False

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
-from graphsoft.graph.adjacency import is_networkx, weight_matrix
+from graphsoft.graph.adjacency import weight_matrix
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.networks import is_network
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
@@ -60,7 +61,7 @@ def bipartite_graph(A: Any, rows: Iterable[Any] | None = None, columns: Iterable
     >>> dict(zip(found.nodes, found.labels.tolist()))
     {'a': 0, 'b': 0, 'c': 1, 'cat': 0, 'dog': 0, 'tea': 1, 'cup': 1}
     """
-    if isinstance(A, Graph) or is_networkx(A):
+    if isinstance(A, Graph) or is_network(A):
         raise InputError("A", "is a graph, not a table of rows and columns", "pass it to hierarchy as it is")
     if sp.issparse(A):
         matrix = sparse_matrix(A, "A", rounded=True)

@@ -11,13 +11,15 @@ from scipy.sparse.csgraph import connected_components
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.graph.adjacency import from_networkx, is_networkx, weight_matrix
+from graphsoft.graph.adjacency import weight_matrix
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.networks import from_network, is_network
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, number
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.progress import watches_progress
 
 __all__ = ["directed_graph"]
 
@@ -27,7 +29,14 @@ SETTLED = 1e-12
 MAX_STEPS = 20_000
 
 
-def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None = None) -> Graph:
+@watches_progress("following the flow")
+def directed_graph(
+    X: Any,
+    teleport: float = 0.15,
+    *,
+    weight: str | None = "weight",
+    progress: Progress | bool | None = None,
+) -> Graph:
     """Turn a directed graph into an undirected one that keeps its random walk.
 
     A walk follows the edges, from i to j with the chance ``P_ij = a_ij / sum_j a_ij``, and visits node i with
@@ -37,15 +46,17 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
 
     Parameters
     ----------
-    X : networkx graph, sparse or dense square matrix, or Graph
+    X : networkx or igraph graph, sparse or dense square matrix, or Graph
         Entry ``a_ij``, at least 0, is the weight of the edge from i to j.
     teleport : float
         From 0 to 1: how often the walk jumps instead of following an edge. It jumps to nodes in proportion to
         the weight of the edges that leave them. From nodes that no edge leaves it always jumps. Jumps
         influence where the walk is, but are not part of the result, which stays as sparse as X. With 0 every
         edge must be part of a cycle. With 1 the result is ``(A + A^T) / 2``.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    weight : str or None
+        The attribute that holds the weights of edges; see :func:`graphsoft.as_graph`.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -74,8 +85,8 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
            [0.  , 0.42, 0.42, 0.  ]])
     """
     number("teleport", teleport, minimum=0, maximum=1)
-    callback("progress", progress)
-    weights, nodes, notes = _directed(X)
+    progress = callback("progress", progress)
+    weights, nodes, notes = _directed(X, weight)
     leaving = np.asarray(weights.sum(axis=1)).ravel()
     if teleport == 0:
         _refuse_one_way(weights, nodes)
@@ -90,15 +101,15 @@ def directed_graph(X: Any, teleport: float = 0.15, *, progress: Progress | None 
     return replace(made, nodes=nodes or made.nodes, notes=(*notes, *made.notes))
 
 
-def _directed(X: Any) -> tuple[sp.csr_array, Any, list[str]]:
+def _directed(X: Any, weight: str | None) -> tuple[sp.csr_array, Any, list[str]]:
     """Check a directed graph. Return its weights, its names if it has any, and what was done."""
     nodes: Any = None
     notes: list[str] = []
     if isinstance(X, Graph):
         checked = as_graph(X)
         return checked.adjacency, checked.nodes, list(checked.notes)
-    if is_networkx(X):
-        matrix, nodes, notes = from_networkx(X, "X")
+    if is_network(X):
+        matrix, nodes, notes = from_network(X, "X", weight)
     elif sp.issparse(X):
         matrix = sparse_matrix(X, rounded=True)
     else:

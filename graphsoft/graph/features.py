@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError
-from graphsoft.graph.adjacency import is_networkx
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.networks import is_network
 from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
 from graphsoft.input.names import checked_names, frame_index
@@ -106,11 +105,17 @@ def features_beside(given: Features | Graph, X: Any, metric: str) -> Features | 
     return replace(found, beside=True)
 
 
-class FeaturesLeftOut(Features):
-    """Stands for features that a saved model was written without."""
+@dataclass(frozen=True)
+class FeaturesLeftOut:
+    """Stands for the features of points in a hierarchy that was saved without them.
 
-    def __init__(self, columns: tuple[str, ...] | None = None) -> None:
-        super().__init__(np.empty((0, len(columns or ()))), columns=columns)
+    Attributes
+    ----------
+    columns : tuple of str or None
+        The names of the features, if a data frame had them.
+    """
+
+    columns: tuple[str, ...] | None = None
 
 
 def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
@@ -122,7 +127,7 @@ def checked_features(X: Any, metric: str, neighbors: Any = None) -> Features:
     array([[1., 2.],
            [3., 4.]])
     """
-    if isinstance(X, Graph) or is_networkx(X):
+    if isinstance(X, Graph) or is_network(X):
         raise InputError("X", "is a graph, not a table of points", "pass it to graphsoft.as_graph")
     if not sp.issparse(X):
         columns, may_move = frame_columns(X), neighbors is None and metric in MOVABLE

@@ -14,19 +14,31 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.adjacency import asymmetry, check_square, is_clean, refuse_asymmetric, weight_matrix
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import check_rows, narrow, sparse_matrix
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import find_components, row_sums
 from graphsoft.linalg.csr import submatrix
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 from graphsoft.storage.container import write_container
-from graphsoft.storage.packing import Packer, pack_names
+from graphsoft.storage.packing import Packer, Unpacker, pack_names, unpack_names
+from graphsoft.storage.records import are_texts, is_flag, pack_record, unpack_record
 from graphsoft.version import installed_version
 
-__all__ = ["Graph", "checked_graph", "graph_of_weights", "subgraph", "symmetric_graph"]
+__all__ = [
+    "Graph",
+    "checked_graph",
+    "graph_of_weights",
+    "pack_graph",
+    "subgraph",
+    "symmetric_graph",
+    "unpack_graph",
+]
 
 # Properties that are computed on first use and kept.
 KEPT = ("degrees", "degree_logs", "components")
+# What is written of a graph beside its arrays and names.
+FIELDS = {"notes": are_texts, "from_distances": is_flag, "of_neighbors": is_flag}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,20 +115,8 @@ class Graph:
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it."""
         packer = Packer()
-        content = checked_graph(self, "graph").packed(packer)
+        content = pack_graph(checked_graph(self, "graph"), packer)
         write_container(path, "graph", content, packer.arrays, installed_version())
-
-    def packed(self, packer: Packer) -> dict[str, Any]:
-        """Describe it for a file, and add its arrays."""
-        numbers = None if self.duplicates is None else packer.array("graph/duplicates", self.duplicates)
-        return {
-            "adjacency": packer.matrix("graph/adjacency", self.adjacency),
-            "nodes": pack_names(self.nodes),
-            "notes": list(self.notes),
-            "duplicates": numbers,
-            "from_distances": bool(self.from_distances),
-            "of_neighbors": bool(self.of_neighbors),
-        }
 
     @cached_property
     def degrees(self) -> Array:
@@ -229,7 +229,7 @@ def _refuse_unfit(graph: Graph, argument: str) -> None:
 
 def _are_numbers(duplicates: Any, count: int) -> bool:
     """Tell whether these number the distinct points of `count` nodes, from 0 on with none left out."""
-    if type(duplicates) is not np.ndarray or duplicates.shape != (count,):
+    if not is_plain(duplicates) or duplicates.shape != (count,):
         return False
     if duplicates.dtype.kind not in "iu" or not duplicates.dtype.isnative:
         return False
@@ -286,3 +286,28 @@ def subgraph(graph: Graph, nodes: Array) -> Graph:
     if len(nodes) == len(graph):
         return graph
     return Graph(submatrix(graph.adjacency, nodes), range(len(nodes)))
+
+
+def pack_graph(graph: Graph, packer: Packer) -> dict[str, Any]:
+    """Describe a checked graph, and add its arrays."""
+    numbers = None if graph.duplicates is None else packer.array("graph/duplicates", graph.duplicates)
+    return {
+        **pack_record(graph, FIELDS, "graph"),
+        "adjacency": packer.matrix("graph/adjacency", graph.adjacency),
+        "nodes": pack_names(graph.nodes),
+        "duplicates": numbers,
+    }
+
+
+def unpack_graph(packed: dict[str, Any], unpacker: Unpacker) -> Graph:
+    """Make a graph of its description, and check it."""
+    numbers = packed["duplicates"]
+    found = Graph(
+        unpacker.matrix(packed["adjacency"]),
+        unpack_names(packed["nodes"]),
+        duplicates=None if numbers is None else unpacker.array(numbers, "iu"),
+        **unpack_record(packed, FIELDS),
+    )
+    if checked_graph(found, "path") is not found:
+        raise ValueError("a graph that has not been checked")
+    return found

@@ -16,10 +16,12 @@ from graphsoft.neighbors.external import check_finder, found_within
 from graphsoft.neighbors.nearest import METRICS, nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.neighbors.weights import SYMMETRIZE, WEIGHTS, edge_weights, spread_over_copies, symmetric
+from graphsoft.progress import watches_progress
 
 __all__ = ["check_options", "joined_to_nearest", "knn_graph"]
 
 
+@watches_progress("neighbors")
 def knn_graph(
     X: Any,
     n_neighbors: int = 10,
@@ -29,7 +31,7 @@ def knn_graph(
     *,
     neighbors: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Graph:
     """Join every point to its nearest neighbors.
 
@@ -60,8 +62,8 @@ def knn_graph(
     rng : None, int, or numpy Generator
         The seed of the approximate search, or anything else that ``numpy.random.default_rng`` takes. Nothing
         else is random. None gives the same answer every time.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -90,19 +92,19 @@ def knn_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    check_options(n_neighbors, metric, weights, symmetrize, progress)
+    check_options(n_neighbors, metric, weights, symmetrize)
+    progress = callback("progress", progress)
     check_finder(neighbors, metric)
     features = checked_features(X, metric, neighbors)
     return joined_to_nearest(features, n_neighbors, weights, symmetrize, generator("rng", rng), progress)
 
 
-def check_options(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any, progress: Any) -> None:
+def check_options(n_neighbors: Any, metric: Any, weights: Any, symmetrize: Any) -> None:
     """Check the options for joining points, before any work."""
     integer("n_neighbors", n_neighbors, 1)
     choice("metric", metric, METRICS)
     choice("weights", weights, WEIGHTS)
     choice("symmetrize", symmetrize, SYMMETRIZE)
-    callback("progress", progress)
 
 
 def joined_to_nearest(

@@ -63,7 +63,7 @@ def pairwise_graph(
     [[0.0, 0.607, 0.011], [0.607, 0.0, 0.135], [0.011, 0.135, 0.0]]
     """
     integer("n_neighbors", n_neighbors, 1)
-    check_options(1, metric, "relative", "union", None)
+    check_options(1, metric, "relative", "union")
     choice("weights", weights, PAIR_WEIGHTS)
     if sigma is not None:
         number("sigma", sigma, above=0)

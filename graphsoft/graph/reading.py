@@ -14,12 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.graph.adjacency import (
     asymmetry,
     check_square,
-    from_networkx,
-    is_networkx,
     neighbor_lists,
     refuse_asymmetric,
     warn_of_distances,
@@ -28,19 +26,22 @@ from graphsoft.graph.adjacency import (
 from graphsoft.graph.features import Features, checked_features
 from graphsoft.graph.graph import Graph, checked_graph, graph_of_weights, symmetric_graph
 from graphsoft.graph.joining import check_options, joined_to_nearest
-from graphsoft.input.checks import choice, generator
+from graphsoft.graph.networks import graph_of_network, is_network
+from graphsoft.input.checks import callback, choice, generator
 from graphsoft.input.dense_input import dense_matrix, warn_of_columns
 from graphsoft.input.sparse_input import canonical, sparse_matrix
 from graphsoft.neighbors.external import check_finder
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import edge_weights, symmetric
 from graphsoft.parallel import row_blocks
+from graphsoft.progress import watches_progress
 
-__all__ = ["as_graph", "read_input"]
+__all__ = ["as_graph", "read_input", "warn_of_unused"]
 
 AFFINITIES = ("auto", "features", "precomputed")
 
 
+@watches_progress("neighbors")
 def as_graph(
     X: Any,
     *,
@@ -50,14 +51,15 @@ def as_graph(
     weights: str = "local-scaling",
     symmetrize: str = "union",
     neighbors: Any = None,
+    weight: str | None = "weight",
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Graph:
     """Make a checked graph of features, of a graph, or of neighbor lists.
 
     Parameters
     ----------
-    X : array_like, data frame, sparse matrix, networkx graph or Graph
+    X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Features with one row for each point; or symmetric weights of at least 0; or a sparse matrix of
         distances to nearest neighbors, such as scikit-learn's ``KNeighborsTransformer`` makes. A CSR matrix
         of float64 weights that needs no change is not copied. You may change it later: the next call checks
@@ -69,9 +71,14 @@ def as_graph(
         symmetric is read as distances to neighbors if it looks like them: every row stores equally many
         entries, which rise, and the diagonal holds only zeros. Any other asymmetric matrix is refused, unless
         a `metric` other than ``euclidean`` says that its rows are points. `Graph.notes` say what was assumed.
+        A dense table that looks like a graph, symmetric or of pairs of node numbers, is taken as features
+        with a warning; ``features`` says that it holds points.
     n_neighbors, metric, weights, symmetrize, neighbors, rng, progress
         How to join points; see :func:`knn_graph`. A graph needs none of them, and is refused together with
         `neighbors`. Distances to neighbors need `weights` and `symmetrize`.
+    weight : str or None
+        The attribute in which networkx and igraph hold the weights of edges. Every edge counts 1 with None,
+        and also if no edge has a ``weight``. If only some edges have one, the graph is refused.
 
     Returns
     -------
@@ -92,9 +99,16 @@ def as_graph(
     >>> as_graph([[0.0], [1.0], [5.0]], n_neighbors=1)
     Graph(nodes=3, edges=2)
     """
-    check_options(n_neighbors, metric, weights, symmetrize, progress)
+    check_options(n_neighbors, metric, weights, symmetrize)
+    progress = callback("progress", progress)
     random = generator("rng", rng)
+    if is_network(X):
+        X = graph_of_network(X, weight)
+    elif weight not in (None, "weight"):
+        problem = f"got {shown(weight)}, but X has no attributes of edges"
+        raise InputError("weight", problem, "leave it out, or pass a graph of networkx or igraph")
     given = read_input(X, affinity, metric, weights, symmetrize, neighbors)
+    warn_of_unused(given, n_neighbors, metric, weights, symmetrize)
     if isinstance(given, Graph):
         return given
     return joined_to_nearest(given, n_neighbors, weights, symmetrize, random, progress)
@@ -114,14 +128,32 @@ def read_input(
     return given
 
 
+def warn_of_unused(
+    given: Graph | Features, n_neighbors: int, metric: str, weights: str, symmetrize: str = "union"
+) -> None:
+    """Warn of options for joining points that a graph does not need, unless they have their defaults.
+
+    Examples
+    --------
+    >>> warn_of_unused(Graph(sp.csr_array((2, 2)), range(2)), 10, "euclidean", "local-scaling")
+    """
+    if not isinstance(given, Graph):
+        return
+    unused = {"n_neighbors": (n_neighbors, 10), "metric": (metric, "euclidean")}
+    if not given.from_distances:
+        unused |= {"weights": (weights, "local-scaling"), "symmetrize": (symmetrize, "union")}
+    changed = [f"{name}={value!r}" for name, (value, default) in unused.items() if value != default]
+    if changed:
+        warn(f"{' and '.join(changed)} changed nothing, because X is a graph, or was taken as one")
+
+
 def _read(
     X: Any, affinity: str, metric: str, weights: str, symmetrize: str, neighbors: Any
 ) -> Graph | Features:
     if isinstance(X, Graph):
         return checked_graph(X)
-    if is_networkx(X):
-        matrix, nodes, notes = from_networkx(X, "X")
-        return symmetric_graph(matrix, nodes, notes)
+    if is_network(X):
+        return graph_of_network(X)
     if not sp.issparse(X):
         return _dense(X, affinity, metric, neighbors)
     notes = []
@@ -146,10 +178,34 @@ def _dense(X: Any, affinity: str, metric: str, neighbors: Any) -> Graph | Featur
     values, columns = features.values, features.columns
     if columns is not None:
         warn_of_columns(columns, values)
-    if affinity == "auto" and values.shape[0] == values.shape[1] > 1 and _symmetric(values):
-        note = "a dense symmetric array was taken as features; affinity='precomputed' takes it as a graph"
-        return replace(features, notes=(note, *features.notes))
+    if affinity == "auto" and features.origin is None:  # numbers beyond 2**53 are no weights and no nodes
+        _warn_of_graphs(values)
     return features
+
+
+def _warn_of_graphs(values: Array) -> None:
+    """Warn of a table of points that looks like a matrix of weights, or like a list of edges."""
+    if values.shape[0] == values.shape[1] > 2 and _symmetric(values):
+        warn(
+            "X is symmetric, but its rows are taken as points; pass affinity='precomputed' if it holds "
+            "weights of edges, make weights of it if it holds distances, or say affinity='features'"
+        )
+    elif values.shape[1] == 2 and _like_edges(values):
+        warn(
+            "X has two columns of whole numbers, and its rows are taken as points in the plane; pass "
+            "graphsoft.edge_graph(X) if they are edges, or say affinity='features'"
+        )
+
+
+def _like_edges(values: Array) -> bool:
+    """Tell whether all rows are pairs of whole numbers, of which few are equal as edges seldom are loops."""
+    loops = 0
+    for start, stop in row_blocks(values):
+        block = values[start:stop]
+        if (block < 0).any() or (block != np.floor(block)).any():
+            return False
+        loops += int(np.count_nonzero(block[:, 0] == block[:, 1]))
+    return 10 * loops <= len(values)
 
 
 def _symmetric(values: Array) -> bool:

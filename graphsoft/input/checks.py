@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, shown
 
 __all__ = ["DEFAULT_SEED", "callback", "choice", "generator", "integer", "number"]
@@ -84,15 +85,19 @@ def number(
     raise InputError(argument, f"got {shown(value)}", f"use a number {said}".rstrip())
 
 
-def callback(argument: str, value: Any) -> None:
-    """Accept None or a function.
+def callback(argument: str, value: Progress | bool | None) -> Progress | None:
+    """Return None or a function; `watches_progress` has made one of True.
 
     Examples
     --------
-    >>> callback("progress", print)
+    >>> callback("progress", None)
+    >>> callback("progress", 7)
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: progress: got 7. Remedy: use True, None or a function (stage, done, total).
     """
-    if value is not None and not callable(value):
-        raise InputError(argument, f"got {shown(value)}", "use None or a function (stage, done, total)")
+    if value is None or callable(value):
+        return value
+    raise InputError(argument, f"got {shown(value)}", "use True, None or a function (stage, done, total)")
 
 
 def generator(argument: str, value: Any) -> np.random.Generator | None:

@@ -33,6 +33,7 @@ __all__ = [
 REAL_KINDS = "biuf"
 
 TEXTS = "turn texts into a table first, for example with scikit-learn's TfidfVectorizer"
+EDGES = "if the rows are edges, pass graphsoft.edge_graph(X)"
 FILES = "read a file first, for example with graphsoft.datasets.read(path).data"
 
 USUAL_LABELS = frozenset({"label", "labels", "class", "classes", "target"})
@@ -119,7 +120,11 @@ def _table(data: Any, argument: str) -> Array:
         problem = f"has {array.ndim} dimension{'s' * (array.ndim != 1)}, shape {array.shape}"
         shape = "X.reshape(len(X), -1)" if array.ndim else "X.reshape(1, -1)"
         remedy = f"pass a table with one row for each point, such as {shape}"
-        raise InputError(argument, problem, remedy + (", or X.reshape(1, -1) for one" * (array.ndim == 1)))
+        if hasattr(data, "iloc"):
+            remedy = "pass a data frame: for one row frame.iloc[[0]], for one column frame[['name']]"
+        elif array.ndim == 1:
+            remedy += ", or X.reshape(1, -1) for one"
+        raise InputError(argument, problem, remedy)
     if array.shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {array.shape}", "pass at least one row")
     if array.shape[1] == 0:
@@ -157,6 +162,7 @@ def _rows_as(array: Array, kind: np.dtype[Any]) -> Array:
 
 def _as_array(data: Any, argument: str) -> Array:
     """Turn `data` into an array whose dtype can hold real numbers."""
+    _refuse_objects(data, argument)
     if isinstance(data, np.ma.MaskedArray):
         hidden = np.argwhere(np.ma.getmaskarray(data))
         if len(hidden):
@@ -187,15 +193,27 @@ def _as_array(data: Any, argument: str) -> Array:
         remedy = "convert it to real numbers first"
         if array.dtype.kind == "U":
             remedy = TEXTS if array.ndim else FILES
+            if array.ndim == 2 and array.shape[1] in (2, 3):
+                remedy = f"{EDGES}; {TEXTS}"
         problem = f"holds {names.get(array.dtype.kind, 'no numbers')} (dtype {array.dtype})"
         raise InputError(argument, problem, remedy)
     if array.dtype.kind == "O" and array.ndim == 0:
-        kinds = "pass an array, a data frame, a SciPy sparse matrix, a networkx graph or a graphsoft.Graph"
+        kinds = "pass an array, a data frame, a SciPy sparse matrix, or a graph of networkx or igraph"
         remedy = FILES if isinstance(data, os.PathLike) else kinds
         raise InputError(argument, f"got an object of type {type(data).__name__}", remedy)
     if array.dtype.kind == "O" and array.ndim == 1 and any(isinstance(each, str) for each in array[:99]):
         raise InputError(argument, "holds text", TEXTS)
     return array
+
+
+def _refuse_objects(data: Any, argument: str) -> None:
+    """Refuse objects that hold points or graphs, but are neither, with a word on what to take of them."""
+    if hasattr(data, "obsm") and hasattr(data, "obsp"):
+        remedy = "pass its graph, adata.obsp['connectivities'], or its points, such as adata.obsm['X_pca']"
+        raise InputError(argument, "is an AnnData", remedy)
+    if type(data).__module__.partition(".")[0] == "graphsoft":
+        remedy = "pass points or a graph, such as the .data of a file or the .graph of a hierarchy"
+        raise InputError(argument, f"is a {type(data).__name__}", remedy)
 
 
 def _without_rounding(data: Any, array: Array) -> Array:
@@ -220,13 +238,13 @@ def refuse_no_numbers(array: Array, argument: str, columns: tuple[str, ...] | No
     """
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (numbers.Real, np.bool_)) and not hasattr(value, "as_integer_ratio"):
-            raise InputError(
-                argument,
-                f"holds {shown(value)}, which is not a real number, at {_place(place, columns)}",
-                "pass the lists of that column as one array, such as np.stack(X[name].to_list())"
-                if isinstance(value, (list, tuple, np.ndarray))
-                else "convert or drop it first",
-            )
+            remedy = "convert or drop it first"
+            if isinstance(value, (list, tuple, np.ndarray)):
+                remedy = "pass the lists of that column as one array, such as np.stack(X[name].to_list())"
+            elif array.ndim == 2 and array.shape[1] in (2, 3) and isinstance(value, str):
+                remedy = f"{EDGES}; or {remedy}"
+            problem = f"holds {shown(value)}, which is not a real number, at {_place(place, columns)}"
+            raise InputError(argument, problem, remedy)
 
 
 def _check_finite(given: Array, result: Array, argument: str, columns: tuple[str, ...] | None) -> None:

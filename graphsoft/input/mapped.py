@@ -18,7 +18,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.parallel import row_blocks
 
-__all__ = ["allocate", "is_mapped", "stack_rows", "take_rows"]
+__all__ = ["allocate", "is_mapped", "is_plain", "stack_rows", "take_rows"]
 
 SMALL = 1 << 24  # up to so many bytes are always kept in memory
 
@@ -34,6 +34,17 @@ def is_mapped(array: Any) -> bool:
     while isinstance(array, (np.ndarray, memoryview)):
         array = array.base if isinstance(array, np.ndarray) else array.obj
     return isinstance(array, mmap.mmap)
+
+
+def is_plain(array: Any) -> bool:
+    """Tell whether this is an array of NumPy itself, in memory or in a file as ``joblib.load`` may leave it.
+
+    Examples
+    --------
+    >>> is_plain(np.zeros(3)), is_plain(np.ma.zeros(3))
+    (True, False)
+    """
+    return type(array) in (np.ndarray, np.memmap)
 
 
 def allocate(like: Any, shape: tuple[int, ...], dtype: Any) -> Array:

@@ -18,6 +18,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.dense_input import REAL_KINDS, refuse_no_numbers
 from graphsoft.input.large_numbers import first_rounded, rounding_error
+from graphsoft.input.mapped import is_plain
 
 __all__ = ["canonical", "check_rows", "narrow", "sparse_matrix"]
 
@@ -90,7 +91,7 @@ build it again from its rows, columns and values.
     if type(matrix) is not sp.csr_array:
         raise InputError(argument, f"holds {shown(matrix)}", "make it a csr_array")
     parts = values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
-    if not all(type(part) is np.ndarray and part.dtype.isnative for part in parts):
+    if not all(is_plain(part) and part.dtype.isnative for part in parts):
         raise _malformed(argument, "its parts are not plain arrays")
     kinds_fit = values.dtype in (np.float32, np.float64) and indices.dtype in (np.int32, np.int64)
     if not kinds_fit or indices.dtype != indptr.dtype:

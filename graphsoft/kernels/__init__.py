@@ -7,17 +7,18 @@ which ``graphsoft.graph.reading`` has done. ``tests/naive`` has the formula of e
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.cpu import CPUTargetOptions
 
 from graphsoft.aliases import Array
 
-__all__ = ["Rows", "inlined", "kernel", "read_only", "rows_of", "unsigned"]
+__all__ = ["Rows", "compiling", "inlined", "kernel", "read_only", "rows_of", "unsigned"]
 
 
 class _OptionalCache(FunctionCache):  # type: ignore[misc]
@@ -70,6 +71,33 @@ def _compiled(function: Callable[..., Any], inline: str) -> Callable[..., Any]:
     with contextlib.suppress(RuntimeError):  # there is no folder where a cache could be written
         compiled._cache = _OptionalCache(function)
     return compiled  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def compiling(told: Callable[[bool, str], object]) -> Iterator[None]:
+    """Tell of loops that are compiled, rather than read from the cache, for as long as the context lasts.
+
+    Parameters
+    ----------
+    told : callable
+        Called as ``told(True, name)`` when the loop of that name begins to be compiled, by whichever thread,
+        and as ``told(False, name)`` when no more are.
+    """
+
+    class Told(event.Listener):  # type: ignore[misc]
+        begun = 0  # one loop may compile others on the way
+
+        def on_start(self, event: Any) -> None:
+            self.begun += 1
+            told(True, event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event: Any) -> None:
+            self.begun -= 1
+            if self.begun == 0:
+                told(False, event.data["dispatcher"].py_func.__name__)
+
+    with event.install_listener("numba:compile", Told()):
+        yield
 
 
 class Rows(NamedTuple):

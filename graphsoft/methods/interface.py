@@ -14,14 +14,31 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
-from graphsoft.input.memberships import SoftClusters, check_memberships
+from graphsoft.input.memberships import REMEDY, SoftClusters, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.csr import submatrix
 from graphsoft.storage.container import write_container
-from graphsoft.storage.packing import Packer, pack_names, pack_value
+from graphsoft.storage.packing import Packer, Unpacker, pack_names, unpack_names
+from graphsoft.storage.records import (
+    are_numbers,
+    is_text,
+    is_whole,
+    is_whole_or_none,
+    pack_record,
+    unpack_record,
+)
 from graphsoft.version import installed_version
 
-__all__ = ["Clustering", "Method", "Sample", "takes_pairs"]
+__all__ = ["Clustering", "Method", "Sample", "takes_pairs", "unpack_clustering"]
+
+# What is written of a clustering beside its memberships and names.
+FIELDS = {
+    "trace": are_numbers,
+    "status": is_text,
+    "sweeps": is_whole,
+    "pairs_kept": is_whole_or_none,
+    "pairs_known": is_whole_or_none,
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,22 +154,32 @@ class Clustering(SoftClusters):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it."""
-        check_memberships(self.memberships, "clustering")
+        memberships, nodes = self.memberships, self.nodes
+        check_memberships(memberships, "clustering")
+        if len(nodes) not in (0, memberships.shape[0]):
+            problem = f"has {len(nodes)} names for {memberships.shape[0]} points"
+            raise InputError("clustering", problem, REMEDY)
         packer = Packer()
         content = {
-            "memberships": packer.matrix("memberships", self.memberships),
-            "trace": [pack_value(float(value), "trace") for value in self.trace],
-            "status": self.status,
-            "sweeps": int(self.sweeps),
-            "nodes": pack_names(self.nodes),
-            "pairs_kept": self.pairs_kept,
-            "pairs_known": self.pairs_known,
+            **pack_record(self, FIELDS, "clustering"),
+            "memberships": packer.matrix("memberships", memberships),
+            "nodes": pack_names(nodes),
         }
         write_container(path, "clustering", content, packer.arrays, installed_version())
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
         return f"Clustering({points} points in {clusters} clusters: {self.status})"
+
+
+def unpack_clustering(packed: dict[str, Any], unpacker: Unpacker) -> Clustering:
+    """Make a clustering of its description, and check it."""
+    memberships = unpacker.matrix(packed["memberships"])
+    check_memberships(memberships, "path")
+    nodes = unpack_names(packed["nodes"])
+    if len(nodes) not in (0, memberships.shape[0]):
+        raise ValueError("not as many names as points")
+    return Clustering(memberships, nodes=nodes, **unpack_record(packed, FIELDS))
 
 
 class Method(Protocol):

@@ -1,4 +1,4 @@
-"""Methods and clusterings, on the way into a file and out of it."""
+"""Methods, on the way into a file and out of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
-from graphsoft.input.memberships import check_memberships
-from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import METHODS
 from graphsoft.methods.interface import Clustering, Method, Sample
-from graphsoft.storage.packing import Unpacker, pack_value, unpack_names, unpack_value
+from graphsoft.storage.packing import pack_value, unpack_value
 
-__all__ = ["UnknownMethod", "pack_method", "unpack_clustering", "unpack_method"]
+__all__ = ["UnknownMethod", "pack_method", "unpack_method"]
 
 # The kinds of settings that a file may name.
 KNOWN = {type(method).__name__: type(method) for method in METHODS.values()}
@@ -28,14 +26,14 @@ class UnknownMethod:
     name: str
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Say nothing: it never looks at points again."""
+        """Look at nothing: it never clusters."""
         return frozenset()
 
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None
     ) -> Clustering:
         """Refuse to."""
-        raise InputError("method", f"{self.name} was not saved with the model", "pass it again")
+        raise InputError("method", f"{self.name} was not saved with the model", "cluster the points again")
 
 
 def pack_method(method: Method) -> dict[str, Any]:
@@ -61,24 +59,10 @@ def pack_method(method: Method) -> dict[str, Any]:
 def unpack_method(packed: dict[str, Any]) -> Method:
     """Make a method of its description; its settings are checked as always."""
     name, settings = packed["name"], packed["settings"]
+    if not isinstance(name, str):
+        raise ValueError("not the name of a method")
     if settings is None:
-        return UnknownMethod(str(name))
-    values = {str(key): unpack_value(value) for key, value in settings.items()}
-    try:
-        return KNOWN[name](**values)
-    except TypeError as error:
-        raise ValueError("settings of another method") from error
-
-
-def unpack_clustering(packed: dict[str, Any], unpacker: Unpacker) -> Clustering:
-    """Make a clustering of its description, and check it."""
-    memberships = unpacker.matrix(packed["memberships"])
-    check_memberships(memberships, "path")
-    trace = tuple(float(unpack_value(value)) for value in packed["trace"])
-    nodes = unpack_names(packed["nodes"])
-    if len(nodes) not in (0, memberships.shape[0]):
-        raise ValueError("not as many names as points")
-    return Clustering(
-        frozen_rows(memberships), trace, str(packed["status"]), int(packed["sweeps"]), nodes,
-        packed["pairs_kept"], packed["pairs_known"],
-    )  # fmt: skip
+        return UnknownMethod(name)
+    if name not in KNOWN:
+        raise ValueError(f"{name} is no method of this version")
+    return KNOWN[name](**{key: unpack_value(value) for key, value in settings.items()})

@@ -19,12 +19,13 @@ from graphsoft.engine.polishing import MIN_SHARE
 from graphsoft.engine.sweeps import ENTRY_SHARE, dense_step
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
-from graphsoft.input.checks import integer, number
+from graphsoft.input.checks import callback, integer, number
 from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import blurred
 from graphsoft.methods.relation import Relation
+from graphsoft.progress import watches_progress
 
 __all__ = ["cluster_surviving"]
 
@@ -34,6 +35,7 @@ SWEEPS_BETWEEN = 3
 TINY = 1e-300
 
 
+@watches_progress("neighbors", "coarsening", "removing clusters", "factorizing")
 def cluster_surviving(
     X: Any,
     penalty: float = 0.03,
@@ -47,7 +49,7 @@ def cluster_surviving(
     affinity: str = "auto",
     neighbors: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Clustering:
     """Find soft clusters and their number, by a penalty on each cluster.
 
@@ -65,8 +67,8 @@ def cluster_surviving(
         The most sweeps after the last removal.
     tolerance : float
         It stops after a sweep that gains less than this, in nats for each unit of weight.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -95,6 +97,7 @@ def cluster_surviving(
     max_clusters = integer("max_clusters", max_clusters, 1)
     max_sweeps = integer("max_sweeps", max_sweeps, 1)
     tolerance = number("tolerance", tolerance, minimum=0, below=1)
+    progress = callback("progress", progress)
     graph = as_graph(
         X, affinity=affinity, n_neighbors=n_neighbors, metric=metric, weights=weights, neighbors=neighbors,
         rng=rng, progress=progress,

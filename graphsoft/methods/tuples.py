@@ -18,6 +18,7 @@ from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.methods.completely_positive import UNSTORED, Target, factorized
 from graphsoft.methods.interface import Clustering
 from graphsoft.methods.parts.shares import STARTS, start_shares
+from graphsoft.progress import watches_progress
 
 __all__ = ["cluster_tuples"]
 
@@ -25,6 +26,7 @@ __all__ = ["cluster_tuples"]
 MAX_GAPS = 10**5
 
 
+@watches_progress("factorizing")
 def cluster_tuples(
     tuples: Any,
     k: int,
@@ -36,7 +38,7 @@ def cluster_tuples(
     max_sweeps: int = 500,
     tolerance: float = 1e-5,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Clustering:
     """Find soft clusters from affinities of tuples of points, for example whether four lie on one line.
 
@@ -62,8 +64,8 @@ def cluster_tuples(
         See `CompletelyPositive`; the start uses the pairs in the tuples.
     rng : None, int, or numpy Generator
         For a random start.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    progress : True or callable, optional
+        True draws a bar. A function is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def cluster_tuples(
     choice("start", start, STARTS)
     integer("max_sweeps", max_sweeps, 1)
     number("tolerance", tolerance, above=0, maximum=1)
-    callback("progress", progress)
+    progress = callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(0)
     held, inverse = np.unique(rows, return_inverse=True)
     rows = inverse.reshape(rows.shape)

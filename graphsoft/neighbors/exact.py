@@ -17,7 +17,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.input.mapped import allocate
 from graphsoft.kernels import neighbors as kernels
-from graphsoft.kernels import rows_of
+from graphsoft.kernels import read_only, rows_of
 from graphsoft.kernels.distances import (
     DensePoints,
     SparsePoints,
@@ -69,7 +69,7 @@ def compiled_points(points: Points) -> Any:
     """Take points apart for the compiled loops, as `DensePoints` or `SparsePoints`."""
     if points.sparse:
         return SparsePoints(rows_of(points.values), points.factors)
-    return DensePoints(points.values, points.factors)
+    return DensePoints(read_only(points.values), points.factors)
 
 
 def candidate_scores(points: Points, queries: Points, rows: Array, candidates: Array) -> Array:
@@ -210,7 +210,7 @@ def as_float32(points: Points, middle: Array) -> Array:
 def _rounded(points: Points, start: int, stop: int, middle: Array) -> Array:
     result = np.empty((stop - start, len(middle)), dtype=np.float32)
     with np.errstate(over="ignore"):  # queries may be beyond float32; all points are infinitely far from them
-        round_rows(points.values, points.factors, middle, start, result)
+        round_rows(read_only(points.values), points.factors, middle, start, result)
     return result
 
 

@@ -16,7 +16,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["check_finder", "found_among", "found_within"]
+__all__ = ["check_finder", "found_among", "found_within", "nearest_listed"]
 
 Lists = tuple[Array, Array]  # neighbors and distances, as `graphsoft.neighbors.nearest` gives them
 
@@ -68,7 +68,7 @@ def found_within(neighbors: Any, values: Any, n_neighbors: int) -> Lists:
     if (itself == 1).all() and (matrix.data == 1).all():
         problem = "fit_transform stores nothing but ones, even as each point's distance to itself"
         raise InputError("neighbors", problem, "let it return distances, for example by mode='distance'")
-    return _lists(matrix, n_neighbors, own=True)
+    return nearest_listed(matrix, n_neighbors, own=True)
 
 
 def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: bool = False) -> Lists:
@@ -83,7 +83,7 @@ def found_among(neighbors: Any, values: Any, count: int, n_neighbors: int, own: 
         matrix = sp.csr_array((np.zeros(queries), (np.arange(queries), np.zeros(queries, dtype=int))))
     else:
         matrix = _checked(neighbors.transform(values), "transform", queries, count)
-    return _lists(matrix, n_neighbors, own)
+    return nearest_listed(matrix, n_neighbors, own)
 
 
 def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
@@ -108,8 +108,16 @@ def _checked(matrix: Any, method: str, rows: int, columns: int) -> sp.csr_array:
     return result
 
 
-def _lists(matrix: sp.csr_array, n_neighbors: int, own: bool) -> Lists:
-    """Sort the entries of each row, and keep the first."""
+def nearest_listed(matrix: sp.csr_array, n_neighbors: int, own: bool) -> Lists:
+    """Sort the entries of each row, and keep the first; with `own`, without those on the diagonal.
+
+    Examples
+    --------
+    >>> matrix = sp.csr_array(([0.0, 2.0, 1.0], [0, 1, 2], [0, 3]), shape=(1, 3))
+    >>> indices, distances = nearest_listed(matrix, 3, own=True)
+    >>> indices.tolist(), distances.tolist()
+    ([[2, 1, -1]], [[1.0, 2.0, inf]])
+    """
     count = matrix.shape[0]
     rows = np.repeat(np.arange(count), np.diff(matrix.indptr))
     columns, data = matrix.indices.astype(np.int64), matrix.data.astype(np.float64)

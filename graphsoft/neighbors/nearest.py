@@ -32,7 +32,7 @@ import numpy as np
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import generator
-from graphsoft.kernels import Rows
+from graphsoft.kernels import Rows, read_only
 from graphsoft.kernels.distances import DensePoints, SparsePoints
 from graphsoft.kernels.lists import empty_lists
 from graphsoft.kernels.walking import EitherPoints, walk_to_nearest
@@ -355,6 +355,7 @@ def _of_either_form(points: Points) -> EitherPoints:
     """Write dense points beside no sparse ones, or the other way round."""
     form = compiled_points(points)
     if points.sparse:
-        return EitherPoints(True, DensePoints(np.zeros((0, 0)), np.zeros(0)), form)
-    no_rows = Rows(np.zeros(1, dtype=np.uint32), np.zeros(0, dtype=np.uint32), np.zeros(0))
+        return EitherPoints(True, DensePoints(read_only(np.zeros((0, 0))), np.zeros(0)), form)
+    no_index, no_value = read_only(np.zeros(0, dtype=np.uint32)), read_only(np.zeros(0))
+    no_rows = Rows(read_only(np.zeros(1, dtype=np.uint32)), no_index, no_value)
     return EitherPoints(False, form, SparsePoints(no_rows, np.zeros(0)))

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.input.mapped import allocate, take_rows
-from graphsoft.kernels import Rows
+from graphsoft.kernels import Rows, read_only
 from graphsoft.kernels.hashing import hash_rows, hash_rows_sparse
 from graphsoft.parallel import row_blocks
 
@@ -261,7 +261,7 @@ def _hashes(values: Any, divisors: Array) -> Array:
     with np.errstate(over="ignore"):  # without the compiler NumPy warns when hashes wrap round
         if sp.issparse(values):
             words = _words(values.data / np.repeat(divisors, np.diff(values.indptr)))
-            hash_rows_sparse(Rows(values.indptr, values.indices, words), hashes)
+            hash_rows_sparse(Rows(read_only(values.indptr), read_only(values.indices), words), hashes)
             return hashes
         for start, stop in row_blocks(values):
             hash_rows(_words(values[start:stop] / divisors[start:stop, None]), hashes[start:stop])

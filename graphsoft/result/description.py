@@ -19,20 +19,17 @@ from graphsoft.graph.graph import Graph
 from graphsoft.html import html_table
 from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import frozen, likeliest
-from graphsoft.parallel import map_blocks
 from graphsoft.result.distinctive import Scores
+from graphsoft.result.steps import best_in_rows, one_step
 from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, shortened
 
 __all__ = [
     "ClusterDescription",
     "Description",
     "TornPoints",
-    "best_in_rows",
-    "central_points",
     "certainties",
     "described",
     "margins",
-    "steps_between",
     "torn_between",
 ]
 
@@ -45,8 +42,6 @@ MIN_CHANCE = 0.005
 WORDS = ("cluster", "exemplars", "neighbors", "set apart by")
 # A cluster with a larger share holds the whole graph: the rest is rounding.
 MAX_SHARE = 1.0 - 1e-9
-# Rows of the graph in one piece of work.
-ROWS_PER_PIECE = 1 << 15
 
 
 def margins(memberships: sp.csr_array) -> Array:
@@ -291,7 +286,7 @@ def described(
     (3, 7.0, 0.143, (0, 1, 2), '0-1')
     """
     count, labels = memberships.shape[1], likeliest(memberships)
-    weights, inside, kept = _one_step(graph, memberships, labels)
+    weights, inside, kept = one_step(graph, memberships, labels)
     mass = np.asarray(memberships.T @ graph.degrees)
     sizes = np.bincount(labels, minlength=count)
     certainty = certainties(memberships, labels)
@@ -317,56 +312,6 @@ def described(
     )
 
 
-def central_points(graph: Graph, memberships: sp.csr_array, count: int) -> list[list[int]]:
-    """List the most central points of every cluster, at most `count`, as :class:`ClusterDescription` says.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph.reading import as_graph
-    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
-    >>> central_points(as_graph(nx.barbell_graph(3, 0)), hard, 2)
-    [[0, 1], [3, 4]]
-    """
-    inside = _one_step(graph, memberships, likeliest(memberships))[1]
-    return [[point for point, _ in row] for row in best_in_rows(inside.T.tocsr(), count)]
-
-
-def steps_between(graph: Graph, memberships: sp.csr_array) -> sp.csr_array:
-    """Compute the weight of steps along the edges from cluster to cluster, ``S^T W S``, of shape (m, m).
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from graphsoft.graph.reading import as_graph
-    >>> hard = sp.csr_array(np.repeat([[1.0, 0.0], [0.0, 1.0]], 3, axis=0))
-    >>> steps_between(as_graph(nx.barbell_graph(3, 0)), hard).toarray()
-    array([[6., 1.],
-           [1., 6.]])
-    """
-    return _one_step(graph, memberships, likeliest(memberships))[0]
-
-
-def best_in_rows(matrix: sp.csr_array, count: int) -> list[list[tuple[int, float]]]:
-    """List for every row the columns and values of its `count` largest positive entries.
-
-    Of equal entries, the one in the lower column comes first.
-
-    Examples
-    --------
-    >>> best_in_rows(sp.csr_array([[1.0, 3.0, 3.0], [0.0, 0.0, 0.0]]), 2)
-    [[(1, 3.0), (2, 3.0)], []]
-    """
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((matrix.indices, -matrix.data, rows))
-    best: list[list[tuple[int, float]]] = []
-    for start, stop in zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
-        some = order[start : min(stop, start + count)]
-        pairs = zip(matrix.indices[some].tolist(), matrix.data[some].tolist(), strict=True)
-        best.append([(column, value) for column, value in pairs if value > 0])
-    return best
-
-
 def _figures(mass: Array, stays: Array, hard_mass: Array, hard_stays: Array) -> list[dict[str, float]]:
     """Compute the figures of every cluster from its mass and the weight that stays in it, soft and hard."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -380,27 +325,6 @@ def _figures(mass: Array, stays: Array, hard_mass: Array, hard_stays: Array) -> 
         }
     rows = np.stack([*columns.values()], axis=1).tolist()
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _one_step(
-    graph: Graph, memberships: sp.csr_array, labels: Array
-) -> tuple[sp.csr_array, sp.csr_array, Array]:
-    """Take one step along the edges: ``S^T W S``, ``S * (W S)``, and the weight inside each hard cluster."""
-    count = memberships.shape[1]
-
-    def piece(start: int, stop: int) -> tuple[sp.csr_array, sp.csr_array, Array]:
-        edges, shares = graph.adjacency[start:stop], memberships[start:stop]
-        reached = edges @ memberships
-        own = np.repeat(labels[start:stop], np.diff(edges.indptr))
-        same = own == labels[edges.indices]
-        kept = np.bincount(own[same], edges.data[same], count)
-        return sp.csr_array(shares.T @ reached), sp.csr_array(shares.multiply(reached)), kept
-
-    weights, kept, inside = sp.csr_array((count, count)), np.zeros(count), []
-    for part, held, within in map_blocks(piece, len(graph), ROWS_PER_PIECE):
-        weights, kept = weights + part, kept + within
-        inside.append(held)
-    return weights, sp.vstack(inside, format="csr"), kept
 
 
 def _chances_elsewhere(weights: sp.csr_array, mass: Array) -> sp.csr_array:

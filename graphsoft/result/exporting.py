@@ -17,9 +17,10 @@ from graphsoft.formats.network import points_to_networkx, tree_to_networkx, writ
 from graphsoft.formats.newick import tree_to_newick
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import choice, integer
-from graphsoft.result.description import ClusterDescription, central_points, described, steps_between
+from graphsoft.result.description import ClusterDescription, described
 from graphsoft.result.distinctive import Distinctive
 from graphsoft.result.intact import intact_graph
+from graphsoft.result.steps import central_points, steps_between
 from graphsoft.storage.atomic import PathLike
 
 __all__ = [
@@ -368,7 +369,7 @@ def _columns(h: Any, of: str, names: Names) -> dict[str, Any]:
     figures: list[ClusterDescription] = []
     for level in range(len(h)):
         memberships = h._memberships(level)
-        figures += described(graph, memberships, level, [()] * memberships.shape[1])
+        figures += described(graph, memberships, level, [()] * memberships.shape[1], {})
     above = [node.parents[0] if node.level < len(h) - 1 else ("", 1.0) for node in nodes]
     return {
         "id": [node.id for node in nodes],

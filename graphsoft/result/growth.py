@@ -20,6 +20,7 @@ from graphsoft.graph.adjacency import asymmetry
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import stack_rows
+from graphsoft.input.sparse_input import narrow
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.nearest import nearest_neighbors
@@ -118,7 +119,7 @@ def _with_edges(
     parts = (adjacency.data, adjacency.indices, np.concatenate([adjacency.indptr, ends]))
     enlarged = sp.csr_array(parts, shape=(whole, whole))
     half = edges.tocsr()
-    both = (enlarged + half + sp.triu(half.T, 1)).tocsr()
+    both = narrow((enlarged + half + sp.triu(half.T, 1)).tocsr())
     both.sort_indices()
     both.has_canonical_format = True
     near = np.union1d(np.arange(old, whole), edges.coords[1])

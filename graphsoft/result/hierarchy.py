@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -18,34 +17,22 @@ from graphsoft.fitting.report import Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph
-from graphsoft.input.checks import integer
+from graphsoft.input.checks import callback, integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
-from graphsoft.input.names import frame_index
-from graphsoft.linalg.memberships import entropies, frozen, frozen_rows, likeliest
+from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.methods import Clustering
-from graphsoft.result import exporting
+from graphsoft.progress import watches_progress
+from graphsoft.result import exporting, naming, updating
+from graphsoft.result import point as pointing
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
-from graphsoft.result.description import (
-    Description,
-    TornPoints,
-    best_in_rows,
-    described,
-    margins,
-    torn_between,
-)
+from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
-from graphsoft.result.growth import grown, refined_levels
-from graphsoft.result.intact import check_features, check_levels, intact_graph
+from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
-from graphsoft.result.naming import checked_cluster_names, name_of_features
-from graphsoft.result.point import Place, PointDescription, row_of
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
-from graphsoft.result.saving import pack_hierarchy
-from graphsoft.storage.container import write_container
-from graphsoft.storage.packing import Packer
+from graphsoft.result.saving import write_hierarchy
 from graphsoft.tree import Tree, build_tree
-from graphsoft.version import installed_version
 
 __all__ = ["Hierarchy"]
 
@@ -63,7 +50,7 @@ class Hierarchy(Sequence[Level]):
         What was done.
     settings : Settings
         How it was asked for.
-    features : Features or None
+    features : Features, FeaturesLeftOut or None
         The points' features, perhaps in the caller's own array; None if only a graph was given.
     cluster_names : mapping of str to str
         Names of clusters, by their ids; see :meth:`name_clusters`.
@@ -73,7 +60,7 @@ class Hierarchy(Sequence[Level]):
     graph: Graph
     report: Report
     settings: Settings
-    features: Features | None = None
+    features: Features | FeaturesLeftOut | None = None
     cluster_names: Mapping[str, str] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,85 +92,8 @@ class Hierarchy(Sequence[Level]):
         """The names of the points in row order: those of a networkx input, else ``range(n)``."""
         return self.graph.nodes
 
-    def point(self, name: Any) -> PointDescription:
-        """Show one point on every level.
-
-        Parameters
-        ----------
-        name : object
-            Its name in `nodes`.
-
-        Returns
-        -------
-        PointDescription
-            For each level the clusters with their probabilities, and how torn the point is.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-        >>> print(h.point("Javert"))
-        Javert (row 27)
-        level  entropy  clusters
-            0     1.44  0-4 0.55; 0-10 0.13; 0-1 0.10; 0-6 0.10; 0-0 0.06; 0-5 0.03; 0-8 0.03
-            1     0.81  1-0 0.71; 1-2 0.15; 1-1 0.14
-        """
-        row = row_of(name, self._rows)
-        places = []
-        for number in range(len(self)):
-            memberships = self._memberships(number)[[row]]
-            listed = best_in_rows(memberships, memberships.shape[1])[0]
-            clusters = tuple((f"{number}-{cluster}", chance) for cluster, chance in listed)
-            margin, entropy = (float(values[0]) for values in (margins(memberships), entropies(memberships)))
-            places.append(Place(number, clusters, margin, entropy))
-        return PointDescription(name, row, tuple(places), self.cluster_names)
-
-    def name_clusters(
-        self,
-        names: Mapping[str, str] | None = None,
-        *,
-        count: int = 3,
-        feature_names: Any = None,
-        X: Any = None,
-    ) -> Hierarchy:
-        """Name clusters, by what sets them apart or as you say.
-
-        Parameters
-        ----------
-        names : mapping, optional
-            ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
-            have. Without it every cluster of every level is named by the features that set it apart.
-        count : int
-            Of how many features a name is made.
-        feature_names, X
-            The names of the features, and another table of the same points; see :meth:`distinctive`.
-
-        Returns
-        -------
-        Hierarchy
-            The same one with `cluster_names`.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
-        >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
-        {'0-0': 'low width', '0-1': 'high width'}
-        >>> h.name_clusters({"0-1": "wide"}).cluster_names
-        {'0-1': 'wide'}
-        """
-        if names is None:
-            integer("count", count, 1)
-            found = [self.distinctive(level, count, names=feature_names, X=X) for level in range(len(self))]
-            names = {
-                id: name_of_features(scores, each.meaning)
-                for each in found
-                for id, scores in zip(each.ids, each.scores, strict=True)
-                if scores
-            }
-        ids = {f"{level}-{cluster}" for level, each in enumerate(self) for cluster in range(len(each.mass))}
-        return replace(self, cluster_names={**self.cluster_names, **checked_cluster_names(names, ids)})
+    point = pointing.point
+    name_clusters = naming.name_clusters
 
     @cached_property
     def tree(self) -> Tree:
@@ -285,7 +195,7 @@ class Hierarchy(Sequence[Level]):
         Examples
         --------
         >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+        >>> h = graphsoft.hierarchy([[0.5, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
         >>> print(h.distinctive(count=1, names=["width", "height"]))
         cluster  difference of means, in standard deviations
         0-0      width -2.0
@@ -295,9 +205,8 @@ class Hierarchy(Sequence[Level]):
         integer("count", count, 1)
         if X is not None:
             values, columns = table_of(X, len(self.graph)), frame_columns(X)
-        elif self.features is not None:
-            check_features(self.features, self.settings, len(self.graph))
-            values, columns = self.features.values, self.features.columns
+        elif (features := intact_features(self)) is not None:
+            values, columns = features.values, features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
@@ -344,7 +253,10 @@ class Hierarchy(Sequence[Level]):
             theirs = as_named_clusters(other, self.nodes)
         return compared(mine, theirs)
 
-    def predict_proba(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> sp.csr_array:
+    @watches_progress("neighbors")
+    def predict_proba(
+        self, X: Any, level: int = -1, *, progress: Progress | bool | None = None
+    ) -> sp.csr_array:
         """Compute memberships of new points: one step of the walk to old points, then to their clusters.
 
         Parameters
@@ -355,8 +267,8 @@ class Hierarchy(Sequence[Level]):
             nearer nodes.
         level : int
             Negative numbers count from the top.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``.
+        progress : True or callable, optional
+            True draws a bar. A function is called as ``progress(stage, done, total)``.
 
         Returns
         -------
@@ -375,80 +287,24 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        step = self._reference.step(self._reference.rows(X), progress)
+        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
         return self._memberships_of_new(step, [level])[0]
 
-    def predict(self, X: Any, level: int = -1, *, progress: Progress | None = None) -> Array:
+    @watches_progress("neighbors")
+    def predict(self, X: Any, level: int = -1, *, progress: Progress | bool | None = None) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
         return likeliest(self.predict_proba(X, level, progress=progress))
 
-    def transform(self, X: Any, *, progress: Progress | None = None) -> sp.csr_array:
+    @watches_progress("neighbors")
+    def transform(self, X: Any, *, progress: Progress | bool | None = None) -> sp.csr_array:
         """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`.
 
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
-        step = self._reference.step(self._reference.rows(X), progress)
+        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
 
-    def partial_update(
-        self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
-    ) -> Hierarchy:
-        """Add new points, and refine memberships only near them.
-
-        The new points are joined to their nearest among old and new ones and start from what
-        :meth:`predict_proba` says; a few sweeps refine them and their neighbors.
-
-        Parameters
-        ----------
-        X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in fitting. If a graph was given: weights to its n nodes on the scale of
-            ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
-        nodes : sequence of q, optional
-            Names of new nodes. Without them their row numbers are their names.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``.
-
-        Returns
-        -------
-        Hierarchy
-            With n + q points, the old ones first. Clusters keep their numbers and parents. Edges between old
-            points keep their weights, and old points that were not refined keep their memberships to the last
-            bit.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], levels=[2], n_neighbors=2)
-        >>> h.partial_update([[0.15], [5.05]])[0].labels.tolist()
-        [0, 0, 0, 1, 1, 1, 0, 1]
-        """
-        began = time.perf_counter()
-        graph = intact_graph(self)
-        check_levels(self.levels, len(graph))
-        check_features(self.features, self.settings, len(graph))
-        if self.features is not None and self.features.beside:
-            problem = "holds features, but the graph was not made of features, so it cannot grow by them"
-            raise InputError("X", problem, "use predict_proba, or make the hierarchy of the points")
-        reference = self._reference
-        values = reference.rows(X, growing=True)
-        if values.shape[0] == 0:
-            return self
-        if nodes is None and not isinstance(graph.nodes, range):
-            nodes = frame_index(X)
-        growth = grown(graph, self.features, reference, values, nodes, progress)
-        ready = time.perf_counter()
-        guesses = self._memberships_of_new(growth.step, range(len(self)))
-        refined = refined_levels(growth, self.levels, guesses, self.settings, progress)
-        seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
-        reports = [level.report.after(fit) for level, fit in zip(self, refined.fits, strict=True)]
-        report = self.report.after(growth.graph, reports, len(refined.rows), seconds)
-        degrees = growth.graph.degrees
-        parts = zip(self, refined.memberships, refined.graphs, reports, strict=True)
-        levels = tuple(
-            Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees, how)
-            for level, shares, clusters, how in parts
-        )
-        return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
+    partial_update = updating.partial_update
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
         """Compute the memberships of new points on these levels, from their step to old points."""
@@ -468,11 +324,8 @@ class Hierarchy(Sequence[Level]):
     @cached_property
     def _reference(self) -> Reference:
         """The old points, as new ones are mapped onto them."""
-        settings, graph = self.settings, intact_graph(self)
-        check_features(self.features, settings, len(graph))
-        return reference_of(
-            graph, self.features, settings.n_neighbors, settings.weights, self._memberships(0)
-        )
+        settings, graph, features = self.settings, intact_graph(self), intact_features(self)
+        return reference_of(graph, features, settings.n_neighbors, settings.weights, self._memberships(0))
 
     @cached_property
     def _rows(self) -> Mapping[Any, int] | range:
@@ -496,24 +349,18 @@ class Hierarchy(Sequence[Level]):
         return node.level, node.index
 
     def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
-        """Write the whole hierarchy to a file, which :func:`graphsoft.load` reads.
+        """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it.
+
+        It holds no code and no pickles. An object passed as `neighbors` is left out, and `load` asks for it.
+        Methods of your own are left out too; they would only be needed to cluster again.
 
         Parameters
         ----------
         path : path-like
-            Written whole or not at all. The name often ends in ``.graphsoft``.
         features : bool
-            Write the features too. Without them the file is smaller, but the loaded hierarchy cannot place
-            new points that come as features, and says so.
-
-        Notes
-        -----
-        The file holds no code and no pickles. A search for neighbors of another library is left out, and
-        must be passed to `load`.
+            Write the features too. Without them the file is smaller, but new points are refused later.
         """
-        packer = Packer()
-        content = pack_hierarchy(self, packer, features)
-        write_container(path, "hierarchy", content, packer.arrays, installed_version())
+        write_hierarchy(path, self, features)
 
     # What other programs read: each is a function of a module of its own.
     to_csv = exporting.to_csv

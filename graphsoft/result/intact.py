@@ -13,16 +13,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.errors import InputError, shown
+from graphsoft.fitting.report import LevelReport, Report
+from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.graph.graph import Graph, checked_graph
 from graphsoft.input.checks import choice, integer
+from graphsoft.input.mapped import is_plain
 from graphsoft.input.memberships import REMEDY, check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import WEIGHTS
 from graphsoft.parallel import row_blocks
 
-__all__ = ["check_features", "check_level", "check_levels", "intact_graph"]
+__all__ = [
+    "check_described",
+    "check_features",
+    "check_level",
+    "check_levels",
+    "intact_features",
+    "intact_graph",
+]
 
 
 def intact_graph(h: Any) -> Graph:
@@ -54,9 +64,24 @@ def check_level(level: Any, points: int | None = None) -> None:
     if points is not None and count != points:
         raise InputError("h", f"has a level of {count} points, but {points} nodes", REMEDY)
     for name, values, length in (("masses", mass, clusters), ("degrees", degrees, count)):
-        plain = type(values) is np.ndarray and values.dtype == np.float64 and values.shape == (length,)
+        plain = is_plain(values) and values.dtype == np.float64 and values.shape == (length,)
         if not (plain and np.isfinite(values).all() and values.min() >= 0):
             raise InputError("h", f"has a level whose {name} are not {length} finite numbers", REMEDY)
+
+
+def check_described(levels: Sequence[Any], report: Any, settings: Any) -> None:
+    """Check that levels, which are in order, fit each other and what is said of them."""
+    counts = tuple(level.memberships.shape[1] for level in levels)
+    if type(report) is not Report or [type(each) for each in report.levels] != [LevelReport] * len(levels):
+        raise InputError("h", "has a report that is not of its levels", REMEDY)
+    if type(settings) is not Settings or settings.levels != counts or len(settings.methods) != len(counts):
+        raise InputError("h", "has settings that are not of its levels", REMEDY)
+    for level, count in zip(levels, counts, strict=True):
+        check_rows(level.graph, "h")
+        if level.graph.shape != (count, count) or not np.isfinite(level.graph.data).all():
+            raise InputError("h", f"has a graph that is not one of {count} clusters", REMEDY)
+        if not np.array_equal(level.degrees, levels[0].degrees):
+            raise InputError("h", "has levels with different degrees", REMEDY)
 
 
 def _check_parents(level: Any, above: int | None) -> None:
@@ -67,17 +92,21 @@ def _check_parents(level: Any, above: int | None) -> None:
         check_memberships(level.parents, "h", (level.memberships.shape[1], above))
 
 
+def intact_features(h: Any) -> Features | None:
+    """Check the features of a hierarchy, which must be there unless a graph was given."""
+    if isinstance(h.features, FeaturesLeftOut):
+        problem = "was saved without the features of its points, which are needed here"
+        raise InputError("h", problem, "save it with features=True, or pass X where that is possible")
+    check_features(h.features, h.settings, len(h.graph))
+    return h.features  # type: ignore[no-any-return]
+
+
 def check_features(features: Any, settings: Any, points: int) -> None:
     """Check the features of a hierarchy's points, and how new points are to be joined to them."""
     integer("h", settings.n_neighbors, 1)
     choice("h", settings.weights, WEIGHTS)
     if features is None:
         return
-    if isinstance(features, FeaturesLeftOut):
-        problem = "was saved without its features, and this needs them"
-        raise InputError(
-            "h", problem, "save it with features=True, or pass X where there is such an argument"
-        )
     if type(features) is not Features:
         raise InputError("h", f"has {shown(features)} as features", REMEDY)
     choice("h", features.metric, METRICS)

@@ -1,14 +1,16 @@
-"""Names of clusters: the caller's, or words that set them apart."""
+"""Names of clusters; the function `name_clusters` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from graphsoft.errors import InputError, shown
+from graphsoft.input.checks import integer
 from graphsoft.result.distinctive import RATES, Scores
 
-__all__ = ["checked_cluster_names", "name_of_features"]
+__all__ = ["checked_cluster_names", "name_clusters", "name_of_features"]
 
 SEPARATOR = ", "
 
@@ -45,3 +47,50 @@ def name_of_features(scores: Scores, meaning: str) -> str:
     if meaning == RATES:
         return SEPARATOR.join(str(word) for word, _ in scores)
     return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+
+
+def name_clusters(
+    h: Any,
+    names: Mapping[str, str] | None = None,
+    *,
+    count: int = 3,
+    feature_names: Any = None,
+    X: Any = None,
+) -> Any:
+    """Name clusters, by what sets them apart or as you say.
+
+    Parameters
+    ----------
+    names : mapping, optional
+        ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
+        have. Without it every cluster of every level is named by the features that set it apart.
+    count : int
+        Of how many features a name is made.
+    feature_names, X
+        The names of the features, and another table of the same points; see :meth:`distinctive`.
+
+    Returns
+    -------
+    Hierarchy
+        The same one with `cluster_names`.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+    >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
+    {'0-0': 'low width', '0-1': 'high width'}
+    >>> h.name_clusters({"0-1": "wide"}).cluster_names
+    {'0-1': 'wide'}
+    """
+    if names is None:
+        integer("count", count, 1)
+        found = [h.distinctive(level, count, names=feature_names, X=X) for level in range(len(h))]
+        names = {
+            id: name_of_features(scores, each.meaning)
+            for each in found
+            for id, scores in zip(each.ids, each.scores, strict=True)
+            if scores
+        }
+    ids = {f"{level}-{cluster}" for level, each in enumerate(h) for cluster in range(len(each.mass))}
+    return replace(h, cluster_names={**h.cluster_names, **checked_cluster_names(names, ids)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,9 +48,12 @@ def checked_rows(
     >>> checked_rows([[1, 2]], [2], False, "features")
     array([[1., 2.]])
     """
+    rows = "weights to the nodes" if meaning == "nodes" else meaning
     if hasattr(X, "adjacency") or hasattr(X, "nodes"):
-        rows = "weights to the nodes" if meaning == "nodes" else meaning
         raise InputError("X", "is a graph, not a table", f"pass one row of {rows} for each new point")
+    if meaning == "nodes" and _are_names(X):
+        remedy = f"pass rows of weights to the {columns[0]} nodes; h.point(name) shows a node that is there"
+        raise InputError("X", f"got {shown(X)}, which are names", remedy)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         values: Any = sp.csr_array(shape) if sparse else np.zeros(shape)
@@ -70,6 +73,13 @@ def checked_rows(
             remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
         raise InputError("X", problem, remedy)
     return values
+
+
+def _are_names(X: Any) -> bool:
+    """Tell whether these are names of nodes rather than rows of weights."""
+    if isinstance(X, Iterable) and getattr(X, "ndim", 1) == 1 and not isinstance(X, str):
+        X = next(iter(X), None)
+    return isinstance(X, str)
 
 
 def row_count(X: Any) -> int:

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, warn
-from graphsoft.input.checks import callback
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_negative, row_count, warn_of_empty
@@ -62,7 +61,6 @@ class ReferenceGraph:
 
     def step(self, values: sp.csr_array, progress: Progress | None = None) -> sp.csr_array:
         """Go along the edges. A new node whose edges are those of an old one, up to a factor, goes there."""
-        callback("progress", progress)
         check_rows(self.known.points.values, "h")  # perhaps the caller's own matrix, which can have changed
         rows = values[:, : len(self.known.points)].tocsr()
         if rows.shape[0] == 0:

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
-from graphsoft.input.checks import callback
 from graphsoft.input.large_numbers import Origin
 from graphsoft.input.mapped import take_rows
 from graphsoft.input.sparse_input import check_rows
@@ -138,7 +137,6 @@ class ReferencePoints:
 
     def neighbors_of(self, values: Any, progress: Progress | None = None) -> NewPoints:
         """Find the neighbors of new points."""
-        callback("progress", progress)
         if self.points.sparse:  # perhaps the caller's own matrix, which can have changed
             check_rows(self.points.values, "h")
         others = self.points.alongside(values)

@@ -16,6 +16,9 @@ __all__ = ["PathLike", "write_atomic"]
 
 PathLike = str | os.PathLike[str]
 
+# The spare file's name begins with that of the target, cut so that it stays below the usual 255 bytes.
+NAME_LENGTH = 50
+
 
 def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     """Write a file so that at any moment `path` is either what it was or what it will be.
@@ -25,7 +28,7 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     path : path-like
         Where the file goes. An existing file is replaced, and its permissions are kept.
     writer : callable
-        Gets a binary file to write to. If it raises, `path` is left alone.
+        Gets a binary file to write to, which it can also read again. If it raises, `path` is left alone.
 
     Examples
     --------
@@ -39,18 +42,20 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError("path", f"there is no directory {str(target.parent)!r}", "make it first")
-    mode = 0o666  # the system removes the bits of the umask
-    if target.exists():
-        if not target.is_file():
-            raise InputError("path", f"{str(target)!r} is not an ordinary file", "give the name of a file")
-        mode = stat.S_IMODE(target.stat().st_mode)
-    spare = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    handle = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    replaced = target.exists()
+    if replaced and not target.is_file():
+        raise InputError("path", f"{str(target)!r} is not an ordinary file", "give the name of a file")
+    mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
+    spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
+    # with the old file's mode from the start, so that nobody else can read what is written
+    handle = os.open(spare, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
-        with open(handle, "wb") as file:
+        with open(handle, "w+b") as file:
             writer(file)
             file.flush()
             os.fsync(file.fileno())
+        if replaced:
+            os.chmod(spare, mode)  # because the system has removed the bits of the umask
         os.replace(spare, target)
     except BaseException:
         spare.unlink(missing_ok=True)
@@ -62,9 +67,9 @@ def _sync_directory(directory: Path) -> None:
     """Let the renaming survive a power cut, if the system offers that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with contextlib.suppress(OSError):  # some network and user file systems cannot
+    with contextlib.suppress(OSError):  # it may be unreadable, and some network file systems cannot
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)

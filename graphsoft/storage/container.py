@@ -1,13 +1,13 @@
 """One file that holds arrays and a description of them: a zip archive that can be mapped into memory.
 
-The members are ``manifest.json`` and ``.npy`` files, none of them compressed, so that other programs can read
+The members are ``.npy`` files and ``manifest.json``, none of them compressed, so that other programs can read
 them, and large arrays need not be read at all. The comment at the end of the archive is a SHA-256 digest of
 everything before it. It is compared before anything else is looked at, so that a file that was cut off or has
 a wrong bit is refused. There are no pickles, and no member is ever executed or written to disk.
 
 A digest does not protect from a file that somebody made on purpose. So a reader also checks that every member
-lies within the file, that none overlap, and that each has the size that its header says. No more memory is
-taken than the file is large.
+lies within the file, that none overlap, and that each has the size that its header says. What is read takes
+memory in proportion to the size of the file, whatever the file says.
 """
 
 from __future__ import annotations
@@ -16,40 +16,50 @@ import hashlib
 import io
 import json
 import math
+import mmap
 import re
 import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["VERSION", "Container", "read_container", "write_container"]
+__all__ = ["DAMAGED", "UNSOUND", "VERSION", "Container", "cause_of", "read_container", "write_container"]
 
-# Of the format. A reader refuses what is newer.
+# The version of the format. A reader refuses a newer one, so anything that readers of this version would
+# misunderstand needs a higher number. Only the digest, and kind, version and made_by in the manifest, must
+# stay as they are.
 VERSION = 1
 MANIFEST = "manifest.json"
 MAGIC = b"graphsoft sha256 "
 COMMENT_BYTES = len(MAGIC) + 64
-NO_COMMENT = bytes(COMMENT_BYTES)  # nothing else in the directory of an archive looks like this
+# The names of arrays, and the beginning of their members.
 NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\.npy")
+NPY_MAGIC = b"\x93NUMPY\1\0"
+NPY_HEADER = re.compile(
+    rb"\{'descr': '(<[iuf][248]|\|[biu]1)', 'fortran_order': False, "
+    rb"'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n"
+)
 # Arrays begin at multiples of this many bytes, so that mapped ones are aligned.
 ALIGNMENT = 64
 # Larger arrays stay in the file, and are mapped into memory.
 MAPPED_BYTES = 1 << 20
 CHUNK = 1 << 20
-# The directory of an archive is read at once, so it must be small.
-MAX_DIRECTORY = 64 << 20
-LOCAL_HEADER, END_RECORD = 30, 22
-ZIP64_EXTRA = 20
-PADDING_ID = 0x4753  # any number that no other program uses
+# Of a zip archive: the lengths of the records that we look at, and a number for our own field of a header.
+LOCAL_HEADER, END_RECORD, ZIP64_FIELD, PADDING_FIELD = 30, 22, 20, 0x4753
 DAMAGED = "save it again, or take another copy"
+# What can go wrong while a file is read that somebody made by hand.
+UNSOUND = (
+    ArithmeticError, AttributeError, IndexError, KeyError, NotImplementedError, RecursionError, TypeError,
+    ValueError, struct.error, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +70,8 @@ class Container:
     ----------
     kind : str
         What was saved.
+    made_by : str
+        The version of the library that wrote it.
     content : dict
         The description.
     arrays : dict of str to ndarray
@@ -67,6 +79,7 @@ class Container:
     """
 
     kind: str
+    made_by: str
     content: dict[str, Any]
     arrays: dict[str, Array]
 
@@ -83,66 +96,63 @@ def write_container(
     content : mapping
         Anything that JSON can hold.
     arrays : mapping of str to ndarray
-        Numbers or booleans, under names such as ``"levels/0/mass"``.
+        Numbers or booleans, in one or two dimensions, under names such as ``"levels/0/mass"``.
     made_by : str
         The version of the library.
     """
     manifest = {"kind": kind, "version": VERSION, "made_by": made_by, "content": content}
+    text = json.dumps(manifest, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
     def write(file: IO[bytes]) -> None:
-        hashed = _Hashed(file)
-        with zipfile.ZipFile(cast(IO[bytes], hashed), "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, values in arrays.items():
-                _write_array(archive, hashed, f"{name}.npy", values)
-            text = json.dumps(manifest, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+                _write_array(archive, file.tell(), f"{name}.npy", values)
             archive.writestr(_entry(MANIFEST), text.encode("ascii"))
-            archive.comment = NO_COMMENT
-        file.write(MAGIC + hashed.digest.hexdigest().encode("ascii"))
+            archive.comment = bytes(COMMENT_BYTES)
+        digest = _digest(file, file.seek(-COMMENT_BYTES, io.SEEK_END))
+        file.seek(-COMMENT_BYTES, io.SEEK_END)
+        file.write(MAGIC + digest)
 
     write_atomic(path, write)
 
 
-class _Hashed:
-    """A file that is written from the first byte to the last, with a digest of what was written.
-
-    The comment is neither written nor hashed: it is where the digest goes.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.digest, self.written = file, hashlib.sha256(), 0
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data)
-        if view != NO_COMMENT:
-            self.file.write(view)
-            self.digest.update(view)
-            self.written += view.nbytes
-        return view.nbytes
-
-    def flush(self) -> None:
-        self.file.flush()
-
-
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Describe a member. Its time is always the same, so that equal models are equal files."""
-    return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    """Describe a member; time and system are always the same, so that equal models are equal files."""
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.create_system = 3  # Unix, wherever it is written
+    return entry
 
 
-def _write_array(archive: zipfile.ZipFile, hashed: _Hashed, name: str, values: Array) -> None:
+def _write_array(archive: zipfile.ZipFile, place: int, name: str, values: Array) -> None:
+    """Add an array to an archive that ends at `place` so far."""
     values = np.ascontiguousarray(values)
     values = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(values))
+    header = _npy_header(values)
     entry = _entry(name)
-    entry.file_size = header.tell() + values.nbytes
-    begin = hashed.written + LOCAL_HEADER + len(name) + ZIP64_EXTRA
-    padding = -(begin + 4) % ALIGNMENT  # the header of an array is a multiple of it too
-    entry.extra = struct.pack("<HH", PADDING_ID, padding) + bytes(padding)
+    # the member begins behind its own header, its name, and two more fields with headers of 4 bytes
+    padding = -(place + LOCAL_HEADER + len(name) + 4 + ZIP64_FIELD) % ALIGNMENT
+    entry.extra = struct.pack("<HH", PADDING_FIELD, padding) + bytes(padding)
     with archive.open(entry, "w", force_zip64=True) as member:
-        member.write(header.getvalue())
-        flat = values.reshape(-1).view(np.uint8) if values.size else np.empty(0, np.uint8)
+        member.write(header)
+        flat = values.reshape(-1).view(np.uint8)
         for start in range(0, len(flat), CHUNK):
             member.write(flat[start : start + CHUNK].data)
+
+
+def _npy_header(values: Array) -> bytes:
+    """Write what stands before the numbers in an ``.npy`` file, a multiple of `ALIGNMENT` in length.
+
+    Examples
+    --------
+    >>> _npy_header(np.zeros((3, 2)))[10:69]
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
+    """
+    text = f"{{'descr': {values.dtype.str!r}, 'fortran_order': False, 'shape': {values.shape}, }}"
+    begin = len(NPY_MAGIC) + 2
+    line = text.encode("ascii") + b" " * (-(begin + len(text) + 1) % ALIGNMENT) + b"\n"
+    if not NPY_HEADER.fullmatch(line):
+        raise TypeError(f"arrays of dtype {values.dtype} and shape {values.shape} cannot be saved")
+    return NPY_MAGIC + struct.pack("<H", len(line)) + line
 
 
 def read_container(path: PathLike) -> Container:
@@ -159,102 +169,137 @@ def read_container(path: PathLike) -> Container:
     with source.open("rb") as file:
         _check_digest(file, str(source))
         try:
-            return _read(file, source)
-        except (
-            zipfile.BadZipFile,
-            struct.error,
-            ValueError,
-            KeyError,
-            RecursionError,
-            OverflowError,
-        ) as error:
-            if isinstance(error, InputError):
-                raise
-            raise _damaged(str(source)) from error
+            return _read(file, str(source))
+        except InputError:
+            raise
+        except UNSOUND as error:
+            raise InputError("path", f"{str(source)!r} is damaged: {cause_of(error)}", DAMAGED) from error
 
 
-def _damaged(path: str) -> InputError:
-    return InputError("path", f"{path!r} is damaged", DAMAGED)
+def cause_of(error: Exception) -> str:
+    """Say in a few words what was wrong with a file."""
+    if isinstance(error, InputError):
+        return error.problem
+    return str(error)[:100] if type(error) is ValueError else shown(error)
 
 
 def _check_digest(file: IO[bytes], path: str) -> None:
     size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - COMMENT_BYTES))
+    end = max(0, size - COMMENT_BYTES)
+    file.seek(end)
     comment = file.read(COMMENT_BYTES)
-    if size < COMMENT_BYTES + END_RECORD or not comment.startswith(MAGIC):
+    if end < END_RECORD or not comment.startswith(MAGIC):
         problem = f"{path!r} is not a file saved by graphsoft, or its end is missing"
         raise InputError("path", problem, "give the name of a saved model, or save it again")
-    digest, left = hashlib.sha256(), size - COMMENT_BYTES
+    if comment != MAGIC + _digest(file, end):
+        raise InputError("path", f"{path!r} is damaged: its digest is another one", DAMAGED)
+
+
+def _digest(file: IO[bytes], length: int) -> bytes:
+    """Compute the digest of the first `length` bytes of a file."""
+    digest = hashlib.sha256()
     file.seek(0)
-    while left:
-        chunk = file.read(min(CHUNK, left))
-        if not chunk:
-            raise _damaged(path)
-        digest.update(chunk)
-        left -= len(chunk)
-    if comment != MAGIC + digest.hexdigest().encode("ascii"):
-        raise _damaged(path)
+    for start in range(0, length, CHUNK):
+        digest.update(file.read(min(CHUNK, length - start)))
+    return digest.hexdigest().encode("ascii")
 
 
-def _read(file: IO[bytes], source: Path) -> Container:
+def _read(file: IO[bytes], path: str) -> Container:
     size = file.seek(0, io.SEEK_END)
-    file.seek(size - COMMENT_BYTES - END_RECORD)
-    if int.from_bytes(file.read(END_RECORD)[12:16], "little") > MAX_DIRECTORY:
-        raise _damaged(str(source))
-    with zipfile.ZipFile(file) as archive:
-        places = _places(file, archive.infolist(), size)
-    manifest = _manifest(file, places.pop(MANIFEST), str(source))
-    arrays = {name[: -len(".npy")]: _array(file, *place) for name, place in places.items()}
-    return Container(manifest["kind"], manifest["content"], arrays)
-
-
-def _places(file: IO[bytes], entries: list[zipfile.ZipInfo], size: int) -> dict[str, tuple[int, int]]:
-    """Find where each member begins, and how long it is; they must lie apart and within the file."""
-    places: dict[str, tuple[int, int]] = {}
-    end = 0
-    for entry in sorted(entries, key=lambda each: each.header_offset):
-        file.seek(entry.header_offset)
-        header = file.read(LOCAL_HEADER)
-        name, extra = struct.unpack("<HH", header[26:30])
-        begin = entry.header_offset + LOCAL_HEADER + name + extra
-        plain = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
-        named = entry.filename == MANIFEST or NAME.fullmatch(entry.filename)
-        apart = end <= entry.header_offset and begin + entry.file_size <= size
-        if not (plain and named and apart and header.startswith(b"PK\3\4") and not entry.flag_bits & 1):
-            raise _damaged(entry.filename)
-        if entry.filename in places:
-            raise _damaged(entry.filename)
-        end = begin + entry.file_size
-        places[entry.filename] = begin, entry.file_size
-    return places
-
-
-def _manifest(file: IO[bytes], place: tuple[int, int], path: str) -> dict[str, Any]:
-    begin, length = place
-    file.seek(begin)
-    manifest = json.loads(file.read(length))
-    version, maker = manifest["version"], manifest["made_by"]
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _damaged(path)
+    entries = _entries(file)
+    (described,) = [entry for entry in entries if entry.filename == MANIFEST]
+    manifest = _manifest(file, *_place(file, described, size))
+    kind, version, made_by = manifest["kind"], manifest["version"], manifest["made_by"]
+    if type(kind) is not str or type(made_by) is not str or type(version) is not int or version < 1:
+        raise ValueError("not a manifest")
     if version > VERSION:
-        problem = f"{path!r} is of graphsoft {str(maker)[:20]}, in format {version}; this one knows {VERSION}"
-        raise InputError("path", problem, "install that version of graphsoft, or a newer one")
-    if not isinstance(manifest["kind"], str) or not isinstance(manifest["content"], dict):
-        raise _damaged(path)
-    return manifest  # type: ignore[no-any-return]
+        newer = f"is of graphsoft {made_by[:20]!r}, in format {shown(version)}; this one knows {VERSION}"
+        raise InputError("path", f"{path!r} {newer}", "install that version of graphsoft, or a newer one")
+    if not isinstance(manifest["content"], dict):
+        raise ValueError("not a manifest")
+    return Container(kind, made_by, manifest["content"], _arrays(file, entries, size))
 
 
-def _array(file: IO[bytes], begin: int, length: int) -> Array:
+def _entries(file: IO[bytes]) -> list[zipfile.ZipInfo]:
+    """List the members of an archive in the order in which they lie in it."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+    except OSError as error:  # some versions of Python look for the list before the beginning of the file
+        raise ValueError("no list of members") from error
+    return sorted(entries, key=lambda entry: entry.header_offset)
+
+
+def _place(file: IO[bytes], entry: zipfile.ZipInfo, size: int) -> tuple[int, int]:
+    """Find where a member begins, and how long it is; it must be as we write them, and within the file."""
+    if not 0 <= entry.header_offset < size:
+        raise ValueError("a member outside the file")
+    name = entry.filename.encode("ascii")
+    file.seek(entry.header_offset)
+    header, own_name = file.read(LOCAL_HEADER), file.read(len(name))
+    signature, flags, method, name_length, extra_length = struct.unpack("<4s2xHH16xHH", header)
+    if (signature, flags, method, own_name) != (b"PK\3\4", 0, zipfile.ZIP_STORED, name):
+        raise ValueError("a member that graphsoft would not write")
+    if entry.flag_bits or entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+        raise ValueError("a compressed or encrypted member")
+    begin = entry.header_offset + LOCAL_HEADER + name_length + extra_length
+    if name_length != len(name) or begin + entry.file_size > size:
+        raise ValueError("a member that ends outside the file")
+    return begin, entry.file_size
+
+
+def _manifest(file: IO[bytes], begin: int, length: int) -> dict[str, Any]:
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
     file.seek(begin)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("another version of npy")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    offset = file.tell()
-    if dtype.kind not in "biuf" or dtype.itemsize > 8 or fortran or min(shape, default=0) < 0:
-        raise ValueError("not plain numbers")
-    if offset - begin + math.prod(shape) * dtype.itemsize != length:
-        raise ValueError("not the size that its header says")
-    if length >= MAPPED_BYTES:
-        return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape)
-    values = np.frombuffer(file.read(length - (offset - begin)), dtype=dtype).reshape(shape)
-    return values.astype(dtype.newbyteorder("="), copy=False)
+    manifest = json.loads(file.read(length), parse_constant=refuse)
+    if not isinstance(manifest, dict):
+        raise ValueError("not a manifest")
+    return manifest
+
+
+def _arrays(file: IO[bytes], entries: list[zipfile.ZipInfo], size: int) -> dict[str, Array]:
+    """Read the arrays; those that stay in the file share one mapping."""
+    arrays: dict[str, Array] = {}
+    mapping: mmap.mmap | None = None
+    end = 0
+    for entry in entries:
+        begin, length = _place(file, entry, size)
+        if entry.header_offset < end:
+            raise ValueError("members that overlap")
+        end = begin + length
+        if entry.filename == MANIFEST:
+            continue
+        name = entry.filename.removesuffix(".npy")
+        if name in arrays or not NAME.fullmatch(entry.filename):
+            raise ValueError("a member with a name that graphsoft would not give")
+        shape, dtype, offset = _read_npy_header(file, begin, length)
+        if length >= MAPPED_BYTES and offset % ALIGNMENT == 0:
+            mapping = mapping or mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            values = np.frombuffer(mapping, dtype, math.prod(shape), offset)
+        else:
+            values = np.frombuffer(file.read(end - offset), dtype)
+        values = values.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+        values.flags.writeable = False
+        arrays[name] = values
+    return arrays
+
+
+def _read_npy_header(file: IO[bytes], begin: int, length: int) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Read what shape and type the numbers of a member have, and where they begin; `file` is then there.
+
+    NumPy's own reader takes headers for Python, and accepts more than we write.
+    """
+    file.seek(begin)
+    start = file.read(len(NPY_MAGIC) + 2)
+    line = file.read(int.from_bytes(start[-2:], "little"))
+    found = NPY_HEADER.fullmatch(line)
+    if not start.startswith(NPY_MAGIC) or found is None:
+        raise ValueError("an array with a header that graphsoft would not write")
+    kind, *lengths = found.groups()
+    shape = tuple(int(each) for each in lengths if each is not None)
+    dtype, offset = np.dtype(kind.decode("ascii")), begin + len(start) + len(line)
+    if offset + math.prod(shape) * dtype.itemsize != begin + length:
+        raise ValueError("an array that is not as large as its header says")
+    return shape, dtype, offset

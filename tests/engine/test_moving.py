@@ -53,6 +53,21 @@ def test_next_merge(graph, data):
     assert found == pytest.approx(naive.next_merge(graph.adjacency.toarray(), labels, homes), rel=1e-12)
 
 
+def test_fragments_do_not_set_the_pull():
+    W = np.kron(np.eye(2), np.ones((20, 20))) - np.eye(40)
+    W[19, 20] = W[20, 19] = 1.0
+    W = np.pad(W, (0, 1))
+    W[40, :40] = W[:40, 40] = 0.1  # a node that leads everywhere, alone in its group
+    labels = np.repeat([0, 1, 2], [20, 20, 1]).astype(np.int32)
+    layer, alone = layer_of(W), np.zeros(41, dtype=np.int32)
+    masses = np.bincount(labels, W.sum(axis=1))
+    assert next_merge(layer, labels, alone) == pytest.approx(1.0 / (masses[0] * masses[1]))
+    assert 2.0 / (masses[0] * masses[2]) > 1.0 / (masses[0] * masses[1])
+    W[:40, :40] *= np.kron(np.eye(2), np.ones((20, 20)))  # now only the fragment joins them
+    masses = np.bincount(labels, W.sum(axis=1))
+    assert next_merge(layer_of(W), labels, alone) == pytest.approx(2.0 / (masses[0] * masses[2]))
+
+
 @given(graphs(max_size=16), st.data())
 def test_moves_empty_no_group_and_leave_no_home(graph, data):
     scales, labels, homes = data.draw(contracted(graph))

@@ -2,9 +2,12 @@
 
 import csv
 import os
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
 from graphsoft.errors import InputError
@@ -55,3 +58,14 @@ def test_names_that_do_not_fit_leave_the_old_file(tmp_path):
         labels_to_csv(["\ud800"], [[0]], [[0.0]], path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["labels.csv"]
+
+
+@given(st.lists(st.text(alphabet="'=-+@1.b", max_size=6), unique=True, min_size=2))
+def test_different_names_stay_different(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("names") / "labels.csv"
+    zeros = [0] * len(names)
+    labels_to_csv(names, [zeros], [zeros], path)
+    written = [row[0] for row in read_csv(path)[1:]]
+    assert len(set(written)) == len(names)
+    formulas = [name for name in written if re.match(r"[=+\-@]", name)]
+    assert all(re.fullmatch(r"[+-]\d+(\.\d+)?", name) for name in formulas)

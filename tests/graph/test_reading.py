@@ -91,8 +91,9 @@ def test_what_auto_assumes_is_said():
     A = weighted()
     assert any("taken as a graph" in note for note in as_graph(sp.csr_array(A)).notes)
     assert not any("taken" in note for note in as_graph(sp.csr_array(A), affinity="precomputed").notes)
-    assert any("taken as features" in note for note in as_graph(A).notes)
-    assert not any("taken as features" in note for note in as_graph(A, affinity="features").notes)
+    with pytest.warns(GraphsoftWarning, match="X is symmetric, but its rows are taken as points"):
+        as_graph(A)
+    as_graph(A, affinity="features")
     assert len(as_graph(sp.csr_array(A[:, :5] + 1), metric="cosine")) == 12
     features = as_graph(sp.csr_array(A), affinity="features")
     assert digest(features) == digest(knn_graph(sp.csr_array(A)))
@@ -287,6 +288,16 @@ def test_distances_between_all_points_are_warned_of(n, d, power, seed):
         as_graph(distances, affinity="precomputed")
     with pytest.warns(GraphsoftWarning, match="X looks like distances"):
         as_graph(sp.csr_array(distances))
+
+
+def test_correlation_distances_are_warned_of_if_there_are_clusters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    clustered = X + 2.0 * rng.normal(size=(4, 30))[np.arange(40) % 4]
+    for distances in (1.0 - np.corrcoef(clustered), np.sqrt(2.0 - 2.0 * np.corrcoef(clustered).clip(-1, 1))):
+        with pytest.warns(GraphsoftWarning, match="X looks like distances"):
+            as_graph(distances, affinity="precomputed")
+    as_graph(1.0 - np.corrcoef(X), affinity="precomputed")  # all alike: nothing tells these from weights
 
 
 def similarities(X):

@@ -62,7 +62,7 @@ if np.finfo(np.longdouble).nmant <= 52:  # a float64 by another name, as on some
 
 @pytest.fixture(scope="module")
 def expected():
-    return graphsoft.hierarchy(SMALL.astype(float), LEVELS)
+    return graphsoft.hierarchy(SMALL.astype(float), LEVELS, affinity="features")
 
 
 def same(one, other):
@@ -104,7 +104,7 @@ def test_new_points_that_would_be_rounded_are_refused():
     h = graphsoft.hierarchy(LARGE["int64"], LEVELS)
     with pytest.raises(InputError, match=f"X: holds 1 at row 0, column 1, {BEYOND}"):
         h.predict([[2**60, 1]])
-    fitted_to_floats = graphsoft.hierarchy(SMALL.astype(float), LEVELS)
+    fitted_to_floats = graphsoft.hierarchy(SMALL.astype(float), LEVELS, affinity="features")
     with pytest.raises(InputError, match=f"holds {2**60 + 1} at row 0, column 0, {BEYOND}"):
         fitted_to_floats.predict([[2**60 + 1, 3]])
     with pytest.raises(InputError, match="X: has 3 columns, where the hierarchy has 2 features"):
@@ -158,7 +158,9 @@ def test_methods_that_depend_on_where_0_is_refuse_moved_columns(method):
 @pytest.mark.parametrize("method", ["k-means", "gaussian-mixture", "ward"])
 def test_methods_that_do_not_depend_on_it_take_them(method):
     found = graphsoft.cluster(LARGE["int64"], 2, method=method)
-    assert same(found.memberships, graphsoft.cluster(SMALL, 2, method=method).memberships)
+    assert same(
+        found.memberships, graphsoft.cluster(SMALL, 2, method=method, affinity="features").memberships
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_a_center_without_rows_takes_the_least_similar_row():
 
 @pytest.mark.parametrize("name", ROWS + LINKED)
 def test_as_many_distinct_rows_as_clusters_or_fewer(name):
-    X = np.repeat([[1.0, 5.0], [2.0, 3.0], [4.0, 1.0]], 4, axis=0)
+    X = np.repeat([[1.5, 5.0], [2.0, 3.0], [4.0, 1.0]], 4, axis=0)
     found = graphsoft.cluster(X, 5, method=name)
     assert groups(found.labels) == {frozenset(range(start, start + 4)) for start in (0, 4, 8)}
     assert found.status == "one cluster for each of 3 different rows"

@@ -83,11 +83,21 @@ def scores(W, d, labels):
     return found
 
 
-def next_merge(W, labels, homes):
-    """Find the largest score of two groups of one home."""
+def next_merge(W, labels, homes, fragment=0.1, half=0.5):
+    """Find the largest score of two groups of one home, fragments aside if others are joined too."""
     found = scores(W, W.sum(axis=1), labels)
     of = dict(zip(labels, homes, strict=True))
-    return max([found[p, q] for p, q in np.ndindex(found.shape) if of[p] == of[q]])
+    masses = [W[labels == group].sum() for group in range(len(found))]
+    inside = [W[np.ix_(labels == group, labels == group)].sum() for group in range(len(found))]
+    mean = sum(masses) / len(masses)
+    fragments = {
+        group
+        for group in range(len(found))
+        if masses[group] < fragment * mean and inside[group] < half * masses[group]
+    }
+    pairs = [(p, q) for p, q in np.ndindex(found.shape) if of[p] == of[q]]
+    others = [found[p, q] for p, q in pairs if p not in fragments and q not in fragments]
+    return max(others, default=0.0) or max([found[p, q] for p, q in pairs])
 
 
 def is_lightest_pair(d, labels, homes, pair):

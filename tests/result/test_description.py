@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.result.description import best_in_rows, described, margins, torn_between
+from graphsoft.result.description import described, margins, torn_between
 from graphsoft.result.distinctive import distinctive
+from graphsoft.result.steps import best_in_rows
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
 from shared.strategies import factored_graphs, memberships, small
@@ -250,7 +251,7 @@ def test_a_table_read_in_blocks_gives_the_same_scores(monkeypatch):
 def test_steps_taken_in_blocks_give_the_same_description(monkeypatch):
     h = graphsoft.hierarchy(cloud(200), levels=[20, 5])
     whole = h.describe(0)
-    monkeypatch.setattr("graphsoft.result.description.ROWS_PER_PIECE", 7)
+    monkeypatch.setattr("graphsoft.result.steps.ROWS_PER_PIECE", 7)
     for one, other in zip(whole, h.describe(0), strict=True):
         close(one.conductance, other.conductance)
         close(one.hard_conductance, other.hard_conductance)
@@ -259,7 +260,7 @@ def test_steps_taken_in_blocks_give_the_same_description(monkeypatch):
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     h = graphsoft.hierarchy(cloud(400), levels=[20, 5])
-    monkeypatch.setattr("graphsoft.result.description.ROWS_PER_PIECE", 30)
+    monkeypatch.setattr("graphsoft.result.steps.ROWS_PER_PIECE", 30)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)

@@ -1,9 +1,12 @@
 """Small and deep trees, and trees read back from JSON."""
 
+import itertools
+
 import numpy as np
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from graphsoft.tree import build_tree
+from graphsoft.tree import Node, Tree, build_tree
 
 
 def small_tree(mass=1.0):
@@ -23,3 +26,35 @@ def nodes_of(parsed):
         found.append(waiting.pop())
         waiting.extend(reversed(found[-1].get("children", [])))
     return found
+
+
+def make_tree(parents, mass=None):
+    """Tree of dense parent matrices; masses and sizes are counted upwards if there is no mass."""
+    masses = [np.ones(len(parents[0])) if mass is None else np.asarray(mass, dtype=float)]
+    for matrix in parents:
+        masses.append(masses[-1] @ matrix)
+    sizes = [np.ceil(mass).astype(int) for mass in masses]
+    return build_tree([csr_array(np.asarray(matrix)) for matrix in parents], masses, sizes)
+
+
+@st.composite
+def parent_chains(draw):
+    """Row-stochastic matrices, one above the other, with many ties and zeros."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
+    chain = []
+    for low, high in itertools.pairwise(sizes):
+        row = st.lists(st.integers(0, 3), min_size=high, max_size=high).filter(any)
+        matrix = np.array([draw(row) for _ in range(low)], dtype=float)
+        chain.append(matrix / matrix.sum(axis=1, keepdims=True))
+    return chain
+
+
+def chain(length):
+    """A tree in which every node has one child, as deep as it is large."""
+    ids = [f"{level}-0" for level in range(length)]
+    nodes = [
+        Node(id, level, 0, 1.0, 1, ids[level + 1] if level + 1 < length else None, tuple(ids[:level][-1:]),
+             ((ids[level + 1], 1.0),) if level + 1 < length else ())
+        for level, id in enumerate(ids)
+    ]  # fmt: skip
+    return Tree(tuple(nodes), (1,) * length)

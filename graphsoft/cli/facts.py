@@ -1,0 +1,93 @@
+"""What is known of a graph, of a file of data, and of a saved model, as names and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphsoft.datasets import Dataset
+from graphsoft.fitting.report import edge_count
+from graphsoft.fitting.settings import name_of
+from graphsoft.graph.graph import Graph
+from graphsoft.methods import Clustering
+from graphsoft.result.hierarchy import Hierarchy
+
+__all__ = ["dataset_facts", "graph_facts", "model_facts", "summarize_facts"]
+
+# Of a list, so many are shown in a line of text.
+SHOWN = 8
+
+
+def graph_facts(graph: Graph, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Tell the size of a graph, its parts, and its degrees."""
+    lengths = np.diff(graph.adjacency.indptr)
+    return {
+        "kind": "graph",
+        "nodes": len(graph),
+        "edges": edge_count(graph),
+        "components": int(graph.components.max()) + 1,
+        "isolated nodes": int(np.count_nonzero(lengths == 0)),
+        "neighbors of a node": {
+            "least": int(lengths.min()), "median": float(np.median(lengths)), "most": int(lengths.max())
+        },
+        "notes": [*notes, *graph.notes],
+    }  # fmt: skip
+
+
+def dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    """Tell what a file of data holds."""
+    return {
+        "kind": "a graph" if dataset.affinity == "precomputed" else "points",
+        "holds": repr(dataset).removeprefix("Dataset(").removesuffix(")"),
+        "columns": None if dataset.columns is None else list(dataset.columns),
+        "names": None if dataset.names is None else [str(name) for name in dataset.names],
+        "classes": None if dataset.labels is None else [str(each) for each in np.unique(dataset.labels)],
+        "notes": list(dataset.notes),
+    }
+
+
+def model_facts(model: Hierarchy | Clustering | Graph) -> dict[str, Any]:
+    """Tell what a saved model holds."""
+    if isinstance(model, Graph):
+        return graph_facts(model)
+    if isinstance(model, Clustering):
+        points, clusters = model.memberships.shape
+        return {"kind": "clustering", "points": points, "clusters": clusters, "status": model.status}
+    settings = model.settings
+    columns = None if model.features is None else model.features.columns
+    return {
+        "kind": "hierarchy",
+        "points": len(model.graph),
+        "levels": [len(level.mass) for level in model],
+        "methods": [name_of(each) for each in settings.methods],
+        "neighbors": None if model.features is None else settings.n_neighbors,
+        "metric": None if model.features is None else settings.metric,
+        "weights": None if model.features is None else settings.weights,
+        "columns": None if columns is None else list(columns),
+        "scaled": bool(model.report.scaling),
+        "notes": list(model.report.notes),
+    }
+
+
+def summarize_facts(facts: Mapping[str, Any]) -> list[str]:
+    """Write facts as lines; long lists are cut, and what is not there is left out.
+
+    Examples
+    --------
+    >>> summarize_facts({"kind": "graph", "columns": None, "names": list("abcdefghij")})
+    ['kind: graph', 'names: a, b, c, d, e, f, g, h, ... (10)']
+    """
+    return [f"{name}: {_words(value)}" for name, value in facts.items() if value is not None and value != []]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each:g}" for name, each in value.items())
+    if isinstance(value, list):
+        cut = f", ... ({len(value)})" if len(value) > SHOWN else ""
+        return ", ".join(map(str, value[:SHOWN])) + cut
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,124 @@
+"""From what was asked for on the command line to data, and from results to results with names."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphsoft.cli.scaling import Scaling, warn_of_spreads
+from graphsoft.datasets import Dataset, read
+from graphsoft.errors import InputError
+from graphsoft.graph.features import Features
+
+if TYPE_CHECKING:
+    from graphsoft.aliases import Progress
+    from graphsoft.graph.graph import Graph
+    from graphsoft.methods import Clustering
+    from graphsoft.result.hierarchy import Hierarchy
+
+__all__ = ["Given", "as_given", "opened", "read_file", "seems_a_model"]
+
+# What `read` takes of the options.
+READ = ("labels", "directed", "header", "columns", "drop", "obsm", "obsp")
+# What public functions take of them, if the user said it.
+JOINING = ("n_neighbors", "metric", "weights", "affinity")
+# Of these metrics all but this one are decided by the columns that spread most.
+BY_VALUES = "hamming"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was read, and how it is to be clustered.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        As the file has it.
+    data : object
+        For the library: perhaps scaled, or the flow of a graph with directions.
+    keywords : dict
+        For the library.
+    scaling : Scaling or None
+    """
+
+    dataset: Dataset
+    data: Any
+    keywords: dict[str, Any]
+    scaling: Scaling | None = None
+
+    def named(self, graph: Graph) -> Graph:
+        """Give a graph the names of the points, if they have names that are different."""
+        names = self.dataset.names
+        if names is None or len(set(names)) < len(names):
+            return graph
+        return replace(graph, nodes=names)
+
+    def described(self, h: Hierarchy) -> Hierarchy:
+        """Give a hierarchy the names of points and columns, and how the columns were scaled."""
+        features, columns, scaling = h.features, self.dataset.columns, self.scaling
+        if isinstance(features, Features) and columns is not None:
+            features = replace(features, columns=columns)
+        pairs = () if scaling is None else tuple(zip(scaling.means, scaling.deviations, strict=True))
+        report = replace(h.report, scaling=pairs)
+        return replace(h, graph=self.named(h.graph), features=features, report=report)
+
+    def described_clustering(self, found: Clustering) -> Clustering:
+        """Give a clustering the names of the points."""
+        names = self.dataset.names
+        return found if names is None else replace(found, nodes=names)
+
+
+def as_given(options: Mapping[str, Any], progress: Progress | None) -> Given:
+    """Read the input, and make it ready to be clustered."""
+    if progress is not None:
+        progress("reading", 0, 1)
+    dataset = read_file(options)
+    if progress is not None:
+        progress("reading", 1, 1)
+    keywords = {name: options[name] for name in JOINING if options.get(name) is not None}
+    keywords.setdefault("affinity", dataset.affinity)
+    data, scaling = dataset.data, None
+    if options["directed"]:
+        from graphsoft.graph.directed import directed_graph
+
+        data = directed_graph(data, progress=progress)
+    if options["scale"] == "standardize":
+        scaling = Scaling.of(data)
+        data = scaling.applied(data)
+    elif options["scale"] is None and dataset.columns is not None and options.get("metric") != BY_VALUES:
+        warn_of_spreads(dataset.columns, data)
+    return Given(dataset, data, keywords, scaling)
+
+
+def read_file(options: Mapping[str, Any], **others: Any) -> Dataset:
+    """Read what the options say; `others` replace some of them."""
+    asked: dict[str, Any] = {name: options[name] for name in READ if options.get(name) is not None}
+    with opened(options["input"], options["kind"]) as path:
+        return read(path, **asked | others)
+
+
+@contextmanager
+def opened(name: str, kind: str | None) -> Iterator[Path]:
+    """Yield the path of a file, or of a copy of the standard input if the name is ``-``."""
+    if name != "-":
+        if kind is not None:
+            raise InputError("format", "is for the standard input", "leave it out, or write - for the input")
+        yield Path(name)
+        return
+    # readers of some formats jump back and forth, which cannot be done in a pipe
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        path = Path(folder, f"stdin.{kind or 'csv'}")
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield path
+
+
+def seems_a_model(name: str) -> bool:
+    """Tell by its name whether a file was saved by graphsoft."""
+    return name.lower().endswith(".graphsoft")

@@ -1,0 +1,164 @@
+"""The commands that look at what was saved: predict, describe, compare, convert, info."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphsoft.cli import options as shared
+from graphsoft.cli.options import FILE, example
+from graphsoft.cli.terminal import printable, show
+from graphsoft.errors import InputError
+
+if TYPE_CHECKING:
+    from graphsoft.datasets import Dataset
+    from graphsoft.result.hierarchy import Hierarchy
+
+__all__ = ["compare", "convert", "describe", "info", "predict"]
+
+PENGUINS = "penguins.graphsoft"  # which the first example of the help saves
+
+
+@click.command(epilog=example(f"graphsoft predict {PENGUINS} data/penguins.csv -o predicted.csv"))
+@click.argument("model", type=FILE)
+@shared.reading
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="write to this csv file")
+@shared.output
+def predict(**options: Any) -> None:
+    """Put new points into the clusters of a saved hierarchy.
+
+    They are read as the points of the model were: the same columns by their titles, in the same order, and
+    scaled in the same way. Other columns are left out.
+    """
+    from graphsoft.cli.placing import placed
+    from graphsoft.cli.writing import check_file, show_json
+    from graphsoft.formats.tables import labels_to_csv, write_labels
+    from graphsoft.progress import watched
+
+    check_file(options["output"], options["input"])
+    with watched(not options["quiet"], "predict", ("reading", "neighbors")) as progress:
+        h = _hierarchy(options["model"])
+        found = placed(h, options, progress)
+    columns = [level.labels for level in found.levels], [level.entropy for level in found.levels]
+    if options["output"] is not None:
+        labels_to_csv(found.names, *columns, options["output"])
+    if options["as_json"]:
+        show_json(found.facts())
+    elif options["output"] is None and not options["quiet"]:
+        # only a terminal has to be guarded from what names hold: a pipe gets them as they are
+        names = [printable(str(name)) for name in found.names] if sys.stdout.isatty() else found.names
+        write_labels(names, *columns, sys.stdout)
+
+
+@click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))
+@click.argument("model", type=FILE)
+@click.option("--level", type=int, default=-1, help="0 is the finest, -1 the coarsest (-1)")
+@shared.as_json
+def describe(model: str, level: int, as_json: bool) -> None:
+    """Describe the clusters of a level of a saved hierarchy."""
+    from graphsoft.cli.writing import show_json
+
+    found = _hierarchy(model).describe(level)
+    if as_json:
+        show_json({"level": found.level, "clusters": found.clusters})
+    else:
+        show(str(found).splitlines())
+
+
+@click.command(epilog=example(f"graphsoft compare {PENGUINS} data/penguins.csv --labels species"))
+@click.argument("model", type=FILE)
+@click.argument("other", type=FILE)
+@click.option("--labels", metavar="NAME", help="the labels in OTHER, if it is no model")
+@click.option("--format", "kind", type=click.Choice(shared.FORMATS), help="what - holds (csv)")
+@click.option("--header/--no-header", default=None, help="whether the first line of a table has titles")
+@shared.as_json
+def compare(model: str, other: str, as_json: bool, **options: Any) -> None:
+    """Compare a saved hierarchy with other clusters.
+
+    OTHER is another model, or a file with labels. Points are matched by their names if both have names, else
+    by their order.
+    """
+    from graphsoft.cli.given import seems_a_model
+    from graphsoft.cli.writing import show_json
+
+    h = _hierarchy(model)
+    found = h.compare(_model(other) if seems_a_model(other) else _labels(h, other, options))
+    if as_json:
+        names = "adjusted_rand", "nmi", "nearest", "matches"
+        show_json({name: getattr(found, name) for name in names})
+    else:
+        show(str(found).splitlines())
+
+
+@click.command(epilog=example(f"graphsoft convert {PENGUINS} penguins.json"))
+@click.argument("source", type=FILE)
+@click.argument("target", type=FILE)
+def convert(source: str, target: str) -> None:
+    """Write a model or a graph in another format.
+
+    The ending of TARGET says which one.
+
+    \b
+    a hierarchy:   .json (its tree), .csv (labels)
+    a clustering:  .csv (labels)
+    a graph:       .npz, .mtx, .edges, .graphml, .graphsoft
+    """  # noqa: D301 - click reads the backspace
+    from graphsoft.cli.converting import convert_file
+    from graphsoft.cli.writing import check_file
+
+    check_file(target, source)
+    convert_file(source, target)
+
+
+@click.command(epilog=example(f"graphsoft info {PENGUINS}"))
+@shared.reading
+@click.option("--labels", metavar="NAME", help="known classes: a column, array or node attribute")
+@shared.as_json
+def info(as_json: bool, **options: Any) -> None:
+    """Tell what a model or a file of data holds."""
+    from graphsoft.cli.facts import dataset_facts, model_facts, summarize_facts
+    from graphsoft.cli.given import read_file, seems_a_model
+    from graphsoft.cli.writing import show_json
+
+    name = options["input"]
+    facts = model_facts(_model(name)) if seems_a_model(name) else dataset_facts(read_file(options))
+    if as_json:
+        show_json(facts)
+    else:
+        show(summarize_facts(facts))
+
+
+def _model(name: str) -> Any:
+    from graphsoft.loading import load
+
+    return load(name)
+
+
+def _hierarchy(name: str) -> Hierarchy:
+    from graphsoft.result.hierarchy import Hierarchy
+
+    found = _model(name)
+    if not isinstance(found, Hierarchy):
+        problem = f"{name!r} holds a {type(found).__name__.lower()}, not a hierarchy"
+        raise InputError("model", problem, "give a file that graphsoft hierarchy --save wrote")
+    return found
+
+
+def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:
+    """Read labels of the points: by name if both sides have names, else in the order of the rows."""
+    from graphsoft.cli.given import read_file
+
+    if options["labels"] is None:
+        raise InputError("labels", "are not named", "say which column, array or attribute they are")
+    table = Path(name).name.lower().removesuffix(".gz").endswith(("csv", "tsv", "parquet", "h5ad"))
+    columns: list[str] | None = [] if table or name == "-" else None  # no features are needed
+    dataset: Dataset = read_file({**options, "input": name}, columns=columns)
+    if dataset.names is None or h.nodes == range(len(h.nodes)):
+        return dataset.labels
+    if len(set(dataset.names)) < len(dataset.names):
+        raise InputError("other", "has two points of the same name", "give each point a name of its own")
+    return dict(zip(dataset.names, (dataset.labels if dataset.labels is not None else ()), strict=True))

@@ -1,0 +1,93 @@
+"""New points of a file, read as those of a model were, and put into its clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphsoft.cli.given import read_file
+from graphsoft.cli.scaling import Scaling
+from graphsoft.errors import InputError
+from graphsoft.graph.features import Features
+from graphsoft.input.memberships import SoftClusters
+
+if TYPE_CHECKING:
+    from graphsoft.aliases import Progress
+    from graphsoft.datasets import Dataset
+    from graphsoft.result.hierarchy import Hierarchy
+
+__all__ = ["Placed", "placed"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedLevel(SoftClusters):
+    """The memberships of new points on one level."""
+
+    memberships: Any
+
+
+@dataclass(frozen=True)
+class Placed:
+    """New points in the clusters of a hierarchy.
+
+    Attributes
+    ----------
+    names : sequence
+        Of the points; row numbers if they have none.
+    levels : list of PlacedLevel
+        Finest first.
+    """
+
+    names: Sequence[Any]
+    levels: list[PlacedLevel]
+
+    def facts(self) -> list[dict[str, Any]]:
+        """List for every point its likeliest clusters and how likely they are."""
+        columns = []
+        for number, level in enumerate(self.levels):
+            chances = np.maximum.reduceat(level.memberships.data, level.memberships.indptr[:-1])
+            ids = (f"{number}-{cluster}" for cluster in level.labels.tolist())
+            pairs = zip(ids, chances.tolist(), strict=True)
+            columns.append([{"cluster": id, "p": chance} for id, chance in pairs])
+        return [
+            {"name": name, "levels": list(levels)}
+            for name, levels in zip(self.names, zip(*columns, strict=True), strict=True)
+        ]
+
+
+def placed(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Placed:
+    """Read new points and find their memberships on all levels."""
+    dataset = _read_alike(h, options, progress)
+    data = dataset.data
+    if h.report.scaling:
+        means, deviations = zip(*h.report.scaling, strict=True)
+        data = Scaling(means, deviations).applied(data)
+    beside = h.transform(data, progress=progress)
+    ends = np.cumsum([0, *(len(level.mass) for level in h)]).tolist()
+    levels = [PlacedLevel(beside[:, start:stop].tocsr()) for start, stop in pairwise(ends)]
+    return Placed(range(beside.shape[0]) if dataset.names is None else dataset.names, levels)
+
+
+def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Dataset:
+    if progress is not None:
+        progress("reading", 0, 1)
+    known = h.features.columns if isinstance(h.features, Features) else None
+    if known is not None:
+        for name in ("columns", "drop"):
+            if options[name] is not None:
+                problem = "is of no use, because the model knows its columns"
+                raise InputError(name, problem, "leave it out: other columns are not read")
+    try:
+        dataset = read_file(options) if known is None else read_file(options, columns=list(known))
+    except InputError as error:
+        if known is None or error.argument != "columns":
+            raise
+        remedy = "give a table with the columns " + ", ".join(known[:8]) + ", ..." * (len(known) > 8)
+        raise InputError("input", f"{error.problem}, which the model was made with", remedy) from error
+    if progress is not None:
+        progress("reading", 1, 1)
+    return dataset

@@ -1,0 +1,74 @@
+"""What is wanted of a file, and optional packages that read some kinds of files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+
+from graphsoft.errors import InputError, shown
+
+__all__ = ["Asked", "needed"]
+
+# What files without the thing are said to lack.
+LACKING = {
+    "labels": "hold no labels",
+    "header": "have no header",
+    "columns": "have no columns with titles",
+    "drop": "have no columns with titles",
+    "obsm": "have no obsm, only h5ad files do",
+    "obsp": "have no obsp, only h5ad files do",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of :func:`graphsoft.datasets.read`, which says what they mean."""
+
+    labels: str | None = None
+    directed: bool = False
+    header: bool | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] | None = None
+    obsm: str | None = None
+    obsp: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.header is not None and not isinstance(self.header, bool | np.bool_):
+            raise InputError("header", f"got {shown(self.header)}", "use True, False or None")
+        for name in ("columns", "drop"):
+            titles = getattr(self, name)
+            if titles is not None and (
+                isinstance(titles, str) or not all(isinstance(title, str) for title in titles)
+            ):
+                raise InputError(name, f"got {shown(titles)}", "give a list of titles")
+        for one, other in (("columns", "drop"), ("obsm", "obsp")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InputError(other, f"is given together with {one}", "give one of the two")
+
+    def refuse(self, ending: str, known: frozenset[str]) -> None:
+        """Refuse what files of this ending do not have."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and each.name in LACKING and each.name not in known:
+                raise InputError(each.name, f"{ending} files {LACKING[each.name]}", "leave it out")
+
+
+def needed(module: str, extra: str) -> ModuleType:
+    """Import an optional package, or say how to install it.
+
+    Examples
+    --------
+    >>> needed("json", "json").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        problem = f"this kind of file needs {error.name}: pip install 'graphsoft[{extra}]'"
+        raise ImportError(problem, name=error.name) from None

@@ -1,0 +1,68 @@
+"""The reader of h5ad files, by anndata: of such a file only the parts that are needed are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from graphsoft.datasets.asked import Asked, needed
+from graphsoft.datasets.columns import column_called
+from graphsoft.datasets.dataset import Dataset
+from graphsoft.datasets.text import as_labels
+from graphsoft.errors import InputError
+
+__all__ = ["read_h5ad"]
+
+
+def read_h5ad(path: Path, asked: Asked) -> Dataset:
+    """Read one part of an AnnData: X, an array of obsm, or a graph of obsp."""
+    read_elem = needed("anndata.io", "anndata").read_elem
+    part = "X" if asked.obsm is None and asked.obsp is None else "obsm" if asked.obsp is None else "obsp"
+    with needed("h5py", "anndata").File(path) as file:
+        if "obs" not in file or part not in file:
+            raise InputError(
+                "path", f"{path.name!r} has no obs or no {part}", "give a file that anndata wrote"
+            )
+        found = file[part] if part == "X" else _chosen(file[part], part, asked.obsm or asked.obsp)
+        data = read_elem(found)
+        obs = read_elem(file["obs"])
+        columns = tuple(map(str, read_elem(file["var"]).index)) if part == "X" else None
+    if part == "obsp":
+        if asked.columns is not None or asked.drop is not None:
+            raise InputError("columns", "are not there in a graph", "leave them out")
+        return Dataset(csr_array(data), _labels(obs, asked.labels), tuple(obs.index), "precomputed")
+    data = csr_array(data) if issparse(data) else np.asarray(data)
+    data, columns = _columns(data, columns, asked)
+    return Dataset(data, _labels(obs, asked.labels), tuple(obs.index), "features", columns=columns)
+
+
+def _chosen(group: Any, part: str, key: str | None) -> Any:
+    if key not in group:
+        held = ", ".join(map(repr, group)) or "nothing"
+        raise InputError(part, f"there is no {key!r}", f"choose one of {held}")
+    return group[key]
+
+
+def _labels(obs: Any, title: str | None) -> Any:
+    if title is None:
+        return None
+    return as_labels(obs.iloc[:, column_called(title, list(obs.columns), "labels")].tolist())
+
+
+def _columns(data: Any, titles: tuple[str, ...] | None, asked: Asked) -> tuple[Any, tuple[str, ...] | None]:
+    """Choose columns by the names of the variables; arrays of obsm have none."""
+    argument = "columns" if asked.columns is not None else "drop"
+    wanted = getattr(asked, argument)
+    if wanted is None:
+        return data, titles
+    if titles is None:
+        raise InputError(argument, "has no meaning for obsm, whose columns have no titles", "leave it out")
+    numbers = [column_called(title, titles, argument) for title in wanted]
+    if argument == "drop":
+        numbers = [number for number in range(len(titles)) if number not in set(numbers)]
+    if not numbers and argument == "drop":
+        raise InputError(argument, "leaves no columns", "keep at least one")
+    return data[:, numbers], tuple(titles[number] for number in numbers)

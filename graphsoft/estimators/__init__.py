@@ -1,0 +1,1 @@
+"""Estimators: the clusterings as classes with the interface of scikit-learn."""

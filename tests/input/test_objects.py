@@ -1,0 +1,58 @@
+"""Objects that hold points or graphs but are neither: errors say what to take of them."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import graphsoft
+from graphsoft import InputError
+from graphsoft.datasets.dataset import Dataset
+
+NOVEL = nx.les_miserables_graph()
+H = graphsoft.hierarchy(NOVEL, [12, 4])
+FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["width", "height"])
+
+
+def functions():
+    yield lambda X: graphsoft.hierarchy(X, [8, 2])
+    yield lambda X: graphsoft.cluster(X, 2)
+    yield from (graphsoft.suggest_levels, graphsoft.as_graph, graphsoft.knn_graph, graphsoft.directed_graph)
+
+
+@pytest.mark.parametrize("result", [H, H[0], graphsoft.cluster(NOVEL, 2), Dataset(FRAME)])
+def test_results_are_refused_with_what_to_take_of_them(result):
+    kind = type(result).__name__
+    for function in functions():
+        with pytest.raises(InputError, match=rf"^X: is a {kind}\. Remedy: .*the \.graph of a hierarchy"):
+            function(result)
+    assert graphsoft.suggest_levels(H.graph).levels
+
+
+def test_anndata():
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    adata = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
+    for function in functions():
+        with pytest.raises(InputError, match=r"^X: is an AnnData.*obsp\['connectivities'\].*obsm\['X_pca'\]"):
+            function(adata)
+
+
+@pytest.mark.parametrize(
+    "names", ["Valjean", ["Valjean"], ("Valjean", "Javert"), np.array(["Valjean"]), pd.Series(["Valjean"])]
+)
+def test_names_of_nodes_are_no_new_nodes(names):
+    for function in (H.predict, H.predict_proba, H.transform, H.partial_update):
+        with pytest.raises(InputError, match=r"^X: .*which are names.*rows of weights to the 77 nodes"):
+            function(names)
+
+
+def test_a_series_is_no_table():
+    h = graphsoft.hierarchy(FRAME, [2])
+    for X in (FRAME.iloc[0], FRAME["width"]):
+        with pytest.raises(
+            InputError, match=r"^X: has 1 dimension.*frame\.iloc\[\[0\]\].*frame\[\['name'\]\]"
+        ):
+            h.predict(X)
+        with pytest.raises(InputError, match=r"frame\.iloc\[\[0\]\]"):
+            graphsoft.hierarchy(X, [2])
+    assert h.predict(FRAME.iloc[[0]]) == h[0].labels[:1]

@@ -1,0 +1,102 @@
+"""Files that belong together, in a process that is killed at any moment."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphsoft
+from graphsoft.storage import together
+from graphsoft.storage.together import leftovers, replace_together
+
+NAMES = ("seal.txt", "one.txt", "two.txt")
+# kills itself at the given event of the system, counted from the first that touches files
+KILLED = """if True:
+    import os, signal, sys
+    from pathlib import Path
+    from graphsoft.storage.together import replace_together
+    folder, number = Path(sys.argv[1]), int(sys.argv[2])
+    writers = {name: lambda path: path.write_text("new") for name in ("seal.txt", "one.txt", "two.txt")}
+    count = 0
+
+    def watch(event, arguments):
+        global count
+        if event.startswith("os.") or event in ("open", "shutil.rmtree"):
+            if count == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            count += 1
+
+    sys.addaudithook(watch)
+    replace_together(folder, writers, list(folder.glob("*.txt")), "seal.txt")
+"""
+
+
+def write(folder, text):
+    writers = {name: lambda path: path.write_text(text) for name in NAMES}
+    replace_together(folder, writers, list(folder.glob("*.txt")), "seal.txt")
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.glob("*.txt")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_kill_at_any_moment_leaves_no_mixture(tmp_path):
+    paths = [str(Path(graphsoft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    seen = []
+    for number in itertools.count():
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write(folder, "old")
+        (folder / "old.txt").write_text("old")
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, folder, str(number)], env=environment, check=False
+        )
+        found = contents(folder)
+        assert len(set(found.values())) <= 1, found
+        if "seal.txt" in found:
+            assert set(found) in ({*NAMES, "old.txt"}, set(NAMES))
+        seen.append(tuple(found.values())[:1] if "seal.txt" in found else None)
+        write(folder, "next")
+        assert set(contents(folder).values()) == {"next"}
+        assert sorted(os.listdir(folder)) == sorted(NAMES)
+        assert leftovers(folder) == []
+        if done.returncode == 0:
+            break
+    assert seen[0] == ("old",)
+    assert seen[-1] == ("new",)
+    assert len(seen) > 8
+
+
+def test_an_error_leaves_the_old_files(tmp_path):
+    write(tmp_path, "old")
+
+    def fail(path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        replace_together(tmp_path, {"one.txt": str, "two.txt": fail}, tmp_path.glob("*.txt"), "one.txt")
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "old")
+    assert leftovers(tmp_path) == []
+
+
+def test_ctrl_c_while_files_are_moved_moves_the_rest(tmp_path, monkeypatch):
+    write(tmp_path, "old")
+    inner, interrupted = os.replace, []
+
+    def replace(*arguments):
+        inner(*arguments)
+        if not interrupted:
+            interrupted.append(1)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(together.os, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path, "new")
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "new")
+    assert leftovers(tmp_path) == []
