@@ -10,7 +10,7 @@ import numpy as np
 from graphsoft.errors import InputError
 from graphsoft.levels import hierarchy as find_hierarchy
 from graphsoft.tl.cells import check_cells, choose_graph, naming, points_in
-from graphsoft.tl.writing import forget, write_hierarchy
+from graphsoft.tl.writing import forget, holds_hierarchy, write_hierarchy
 
 __all__ = ["hierarchy"]
 
@@ -78,6 +78,8 @@ def hierarchy(
     check_cells("adata", adata)
     if not isinstance(key_added, str) or not key_added or "/" in key_added:
         raise InputError("key_added", f"got {key_added!r}", "pass a text without '/'")
+    if key_added in adata.uns and not holds_hierarchy(adata, key_added):
+        raise InputError("key_added", f"adata.uns[{key_added!r}] holds something else", "choose another")
     if use_rep is not None:
         if obsp is not None or neighbors_key is not None:
             other = "neighbors_key" if obsp is None else "obsp"

@@ -14,7 +14,7 @@ from graphsoft.input.memberships import check_memberships
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.result.prediction import fallback_memberships, new_memberships, reference_of
 from graphsoft.tl.cells import check_cells, naming, points_in, projected
-from graphsoft.tl.writing import forget, level_key, write_memberships
+from graphsoft.tl.writing import forget, holds_hierarchy, level_key, write_memberships
 
 __all__ = ["predict"]
 
@@ -91,7 +91,7 @@ def predict(
 
 def _found_in(reference: Any, key: str) -> tuple[dict[str, Any], list[sp.csr_array], list[sp.csr_array]]:
     """Read parameters, memberships and parents of what was found in the reference."""
-    if key not in reference.uns or "params" not in reference.uns[key]:
+    if not holds_hierarchy(reference, key):
         remedy = "run graphsoft.tl.hierarchy(reference, levels) first, or pass the key that it was given"
         raise InputError("key_added", f"there is no hierarchy reference.uns[{key!r}]", remedy)
     params, parents = reference.uns[key]["params"], reference.uns[key]["parents"]

@@ -12,7 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.linalg.memberships import entropies, likeliest
 from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["forget", "level_key", "write_hierarchy", "write_memberships"]
+__all__ = ["forget", "holds_hierarchy", "level_key", "write_hierarchy", "write_memberships"]
 
 MAX_LEAVES = 300  # nobody reads a larger dendrogram, and SciPy's recursion would fail for much larger ones
 
@@ -28,10 +28,17 @@ def level_key(key: str, level: int) -> str:
     return f"{key}_level_{level}"
 
 
+def holds_hierarchy(adata: Any, key: str) -> bool:
+    """Tell whether a hierarchy was written with this key."""
+    return key in adata.uns and "tree" in adata.uns[key]
+
+
 def forget(adata: Any, key: str) -> None:
     """Remove an earlier result with this key, which may have more levels."""
-    params = adata.uns.pop(key, {}).get("params", {})
-    for name in (level_key(key, level) for level in range(len(params.get("levels", ())))):
+    if not holds_hierarchy(adata, key):
+        return
+    params = adata.uns.pop(key)["params"]
+    for name in (level_key(key, level) for level in range(len(params["levels"]))):
         for held, kept in ((adata.obs, name), (adata.obs, f"{name}_entropy"), (adata.obsm, name)):
             if kept in held:
                 del held[kept]

@@ -165,6 +165,7 @@ def test_a_view_becomes_an_object_of_its_own():
         ({"obsp": "bad"}, "adata.obsp['bad']", "negative"),
         ({"use_rep": "X_bad"}, "adata.obsm['X_bad']", "NaN"),
         ({"key_added": "a/b"}, "key_added", "a/b"),
+        ({"key_added": "neighbors"}, "key_added", "holds something else"),
         ({"levels": [3, 5]}, "levels", "does not fall"),
     ],
 )
