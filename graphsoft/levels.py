@@ -14,7 +14,7 @@ from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
-from graphsoft.graph.features import named
+from graphsoft.graph.features import features_beside, named
 from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
@@ -44,6 +44,7 @@ def hierarchy(
     min_children: int | None = None,
     max_children: int | None = None,
     names: Any = None,
+    features: Any = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> Hierarchy:
@@ -80,6 +81,10 @@ def hierarchy(
     names : sequence of n, optional
         Names of the points, none of them twice. By default those of a networkx graph, or the texts in the
         index of a data frame. They are used wherever points are named.
+    features : array_like, data frame or sparse matrix of shape (n, d), optional
+        Features of the points, where X is a graph. They do not change the clusters, but describe them, and
+        new points come as features too: `metric`, `n_neighbors` and `weights` say how these are joined to
+        the old ones.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
@@ -119,8 +124,10 @@ def hierarchy(
     random = generator("rng", rng)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
-    warn_of_unused(given, n_neighbors, metric, weights)
+    if features is None:
+        warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
+    beside = features_beside(given, features, metric)
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()
     settings, reasons = with_suggested_levels(sample, settings, random, progress) if auto else (settings, ())
@@ -129,4 +136,4 @@ def hierarchy(
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = Report.of(sample.graph, reports, reasons, seconds)
     found = (Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
-    return Hierarchy(tuple(found), sample.graph, report, settings, sample.given_features)
+    return Hierarchy(tuple(found), sample.graph, report, settings, sample.given_features or beside)

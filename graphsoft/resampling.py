@@ -12,6 +12,7 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.settings import by_features, name_of
+from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import matrix_of_pairs
@@ -180,7 +181,8 @@ def _means(labels: Array, values: Array, sizes: Array) -> Array:
 
 
 def _refuse_feature_methods(h: Hierarchy) -> None:
-    featured = h.features is not None
+    features = h.features
+    featured = features is not None and not (isinstance(features, Features) and features.beside)
     points = [len(h.graph), *h.settings.levels]
     method = by_features(h.settings.methods, points, featured)
     if method is not None:

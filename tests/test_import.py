@@ -231,6 +231,6 @@ def test_a_full_disk_is_no_error(elsewhere, tmp_path):
 
 
 def test_modules_are_found_by_their_names():
-    names = "cuts", "datasets", "methods", "metrics", "normalization", "patterns"
+    names = "cuts", "datasets", "methods", "metrics", "normalization", "patterns", "tl"
     for name in names:  # each in a process that has imported nothing else
         assert run(f"import graphsoft; print(graphsoft.{name}.__name__)").strip() == f"graphsoft.{name}"

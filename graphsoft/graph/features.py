@@ -16,7 +16,7 @@ from graphsoft.input.large_numbers import LARGER_UNIT, Origin
 from graphsoft.input.names import checked_names, frame_index
 from graphsoft.input.sparse_input import sparse_matrix
 
-__all__ = ["Features", "FeaturesLeftOut", "checked_features", "named"]
+__all__ = ["Features", "FeaturesLeftOut", "checked_features", "features_beside", "named"]
 
 SPARSE_METRICS = ("euclidean", "cosine")
 # Under these metrics distances stay the same when a number is subtracted from a whole column.
@@ -46,6 +46,8 @@ class Features:
         float64 would round. The same is subtracted from new points.
     names : sequence of n, or None
         The names of the points, if a data frame or the caller has them.
+    beside : bool
+        Whether they came beside a graph that was not made of them.
     """
 
     values: Any
@@ -56,6 +58,7 @@ class Features:
     fitted: int | None = None
     origin: Origin | None = None
     names: Sequence[Any] | None = None
+    beside: bool = False
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -75,6 +78,31 @@ def named(given: Features | Graph, names: Any) -> Features | Graph:
         return given
     checked = checked_names(names, len(given))
     return replace(given, names=checked) if isinstance(given, Features) else replace(given, nodes=checked)
+
+
+def features_beside(given: Features | Graph, X: Any, metric: str) -> Features | None:
+    """Check features of the nodes of a graph, which was not made of them; None if there are none.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = Graph(csr_array([[0.0, 1.0], [1.0, 0.0]]), range(2))
+    >>> features_beside(pair, [[1.0], [2.0]], "euclidean").beside
+    True
+    """
+    if X is None:
+        return None
+    if isinstance(given, Features):
+        raise InputError("features", "are given twice, since X holds features too", "pass a graph as X")
+    try:
+        found = checked_features(X, metric)
+    except InputError as error:
+        argument = "features" if error.argument == "X" else error.argument
+        raise InputError(argument, error.problem, error.remedy) from None
+    if len(found) != len(given):
+        problem = f"has {len(found)} rows for {len(given)} points"
+        raise InputError("features", problem, "give one for each")
+    return replace(found, beside=True)
 
 
 @dataclass(frozen=True)

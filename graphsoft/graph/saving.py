@@ -13,6 +13,7 @@ from graphsoft.neighbors.external import check_finder
 from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
 from graphsoft.storage.records import (
     are_texts,
+    is_flag,
     is_text,
     is_whole_or_none,
     pack_record,
@@ -21,7 +22,7 @@ from graphsoft.storage.records import (
 
 __all__ = ["pack_features", "unpack_features"]
 
-OF_FEATURES = {"metric": is_text, "notes": are_texts, "fitted": is_whole_or_none}
+OF_FEATURES = {"metric": is_text, "notes": are_texts, "fitted": is_whole_or_none, "beside": is_flag}
 
 
 def pack_features(features: Features | FeaturesLeftOut | None, packer: Packer, whole: bool) -> Any:

@@ -51,7 +51,7 @@ class Hierarchy(Sequence[Level]):
     settings : Settings
         How it was asked for.
     features : Features, FeaturesLeftOut or None
-        The points' features, perhaps in the caller's own array; None if a graph was given.
+        The points' features, perhaps in the caller's own array; None if only a graph was given.
     cluster_names : mapping of str to str
         Names of clusters, by their ids; see :meth:`name_clusters`.
     """
@@ -263,7 +263,8 @@ class Hierarchy(Sequence[Level]):
         ----------
         X : array_like, data frame or sparse matrix of shape (q, d)
             The same features as in fitting. A new point is joined to its nearest neighbors as the settings
-            say. If a graph was given: weights to its n nodes, shape (q, n), larger for nearer nodes.
+            say. If a graph was given without features: weights to its n nodes, shape (q, n), larger for
+            nearer nodes.
         level : int
             Negative numbers count from the top.
         progress : True or callable, optional

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Progress
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import joined_to_nearest
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.result.reference_graph import ReferenceGraph
@@ -50,9 +51,10 @@ def reference_of(
     ----------
     graph : Graph
     features : Features or None
-        None where a graph was given.
+        None where only a graph was given. Those that came beside a graph make a graph of their own here, in
+        which new points find their neighbors.
     n_neighbors, weights
-        How the graph was made of the features.
+        How a graph is made of the features.
     memberships : csr_array of shape (n, m)
         Where there are too many points to look at them all, the search begins at sure members of clusters.
 
@@ -67,6 +69,8 @@ def reference_of(
     """
     if features is None:
         return ReferenceGraph(RowLookup.of(Points.of(graph.adjacency, "cosine")), graph.from_distances)
+    if features.beside:
+        graph = joined_to_nearest(features, n_neighbors, weights, "union", None, None)
     return ReferencePoints.of(graph, features, n_neighbors, weights, memberships)
 
 

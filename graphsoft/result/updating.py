@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphsoft.aliases import Progress
+from graphsoft.errors import InputError
 from graphsoft.input.checks import callback
 from graphsoft.input.names import frame_index
 from graphsoft.linalg.memberships import frozen
@@ -57,6 +58,9 @@ def partial_update(
     graph = intact_graph(h)
     check_levels(h.levels, len(graph))
     features = intact_features(h)
+    if features is not None and features.beside:
+        problem = "holds features, but the graph was not made of features, so it cannot grow by them"
+        raise InputError("X", problem, "use predict_proba, or make the hierarchy of the points")
     reference = h._reference
     values = reference.rows(X, growing=True)
     if values.shape[0] == 0:

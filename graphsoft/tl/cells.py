@@ -1,0 +1,134 @@
+"""What an AnnData object holds: the graph of its cells, and where the cells lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.errors import InputError, shown
+
+__all__ = ["check_cells", "choose_graph", "naming", "points_in", "projected"]
+
+# Where scanpy's neighbors lie unless told otherwise: in the components, or in X if it has few variables.
+COMPONENTS, FEW_VARIABLES = "X_pca", 50
+# So many cells tell how the reference was centered. Fast solvers leave late components inexact.
+PROBES, INEXACT = 1000, 0.2
+# Cells that are projected at a time.
+CELLS_PER_BLOCK = 10_000
+
+
+def check_cells(argument: str, given: Any) -> None:
+    """Refuse anything but an AnnData object."""
+    try:
+        from anndata import AnnData
+    except ImportError as error:
+        raise ImportError("graphsoft.tl needs anndata: pip install 'graphsoft[anndata]'") from error
+    if not isinstance(given, AnnData):
+        remedy = "pass an AnnData object, or call graphsoft.hierarchy"
+        raise InputError(argument, f"got {shown(given)}", remedy)
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Call X by the place in the AnnData object that it comes from.
+
+    Examples
+    --------
+    >>> with naming("adata.obsp['distances']"):
+    ...     raise InputError("X", "is not symmetric", "pass connectivities")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: adata.obsp['distances']: is not symmetric. Remedy: pass connectivities.
+    """
+    try:
+        yield
+    except InputError as error:
+        argument = place if error.argument == "X" else error.argument
+        raise InputError(argument, error.problem, error.remedy) from error
+
+
+def choose_graph(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[str, dict[str, Any]]:
+    """Choose a graph as scanpy does.
+
+    Returns
+    -------
+    str
+        Its key in ``adata.obsp``.
+    dict
+        Of what it was made, as far as that is known: `use_rep`, `n_pcs`, `n_neighbors`, `metric`.
+    """
+    if obsp is not None:
+        if neighbors_key is not None:
+            raise InputError("obsp", "is given together with neighbors_key", "leave out one of them")
+        if obsp not in adata.obsp:
+            raise InputError("obsp", f"there is no adata.obsp[{obsp!r}]", _listed("name", adata.obsp))
+        return obsp, {}
+    if neighbors_key is not None and neighbors_key not in adata.uns:
+        remedy = f"run sc.pp.neighbors(adata, key_added={neighbors_key!r})"
+        raise InputError("neighbors_key", f"there is no adata.uns[{neighbors_key!r}]", remedy)
+    found = adata.uns.get(neighbors_key or "neighbors", {})
+    key = found.get("connectivities_key", "connectivities")
+    if key not in adata.obsp:
+        remedy = "run sc.pp.neighbors(adata), or pass use_rep='X_pca'"
+        raise InputError("adata", f"has no graph of neighbors in obsp[{key!r}]", remedy)
+    return key, _made_of(adata, found["params"]) if "params" in found else {}
+
+
+def _made_of(adata: Any, params: Any) -> dict[str, Any]:
+    """Read from scanpy's parameters of neighbors where they were sought; what is not said is its default."""
+    few = adata.n_vars <= FEW_VARIABLES or COMPONENTS not in adata.obsm
+    made = {
+        "use_rep": str(params.get("use_rep", "X" if few and "n_pcs" not in params else COMPONENTS)),
+        "n_neighbors": int(np.ravel(params["n_neighbors"])[0]),  # older files hold it in an array
+        "metric": str(params.get("metric", "euclidean")),
+    }
+    return made | ({"n_pcs": int(params["n_pcs"])} if "n_pcs" in params else {})
+
+
+def points_in(adata: Any, argument: str, key: str, columns: int | None = None) -> Any:
+    """Take the rows of ``adata.obsm[key]``, or of X."""
+    if key == "X":
+        return adata[:].X if adata.isbacked else adata.X
+    if key not in adata.obsm:
+        problem = f"there is no obsm[{key!r}] in {argument}"
+        raise InputError("use_rep", problem, _listed("name 'X' or", adata.obsm))
+    return adata.obsm[key] if columns is None else adata.obsm[key][:, :columns]
+
+
+def _listed(verb: str, keys: Any) -> str:
+    return f"{verb} one of {', '.join(map(repr, keys))}" if len(keys) else "compute it first"
+
+
+def projected(adata: Any, reference: Any, key: str) -> Array | None:
+    """Project new cells to the components of the reference, or return None if it has no loadings of them.
+
+    Components that new cells have of their own are other ones. How the reference was centered shows in its
+    own components, also if it is only a part of the cells that these were found in.
+    """
+    name = "PCs" if key == COMPONENTS else key
+    if name not in reference.varm:
+        return None
+    if not adata.var_names.equals(reference.var_names):
+        remedy = "pass adata[:, reference.var_names], or use_rep= of what both have"
+        raise InputError("adata", "has not the variables of the reference in their order", remedy)
+    # older versions of scanpy wrote NaN for variables that were left out
+    loadings = np.nan_to_num(np.asarray(reference.varm[name]))
+    known = np.asarray(points_in(reference, "reference", key)[:PROBES])
+    shifts = _products(reference, len(known), loadings) - known
+    center = shifts.mean(axis=0)
+    if not np.linalg.norm(shifts - center) <= INEXACT * np.linalg.norm(known):
+        problem = f"its obsm[{key!r}] is not what its varm[{name!r}] makes of its X, which was changed since"
+        raise InputError("reference", problem, "keep the X of the PCA, or pass use_rep= of what both have")
+    scores: Array = (_products(adata, adata.n_obs, loadings) - center).astype(known.dtype)
+    return scores
+
+
+def _products(adata: Any, cells: int, loadings: Array) -> Array:
+    """Multiply the first rows of X, which may be on disk, block by block."""
+    blocks = [np.empty((0, loadings.shape[1]))]
+    for start in range(0, cells, CELLS_PER_BLOCK):
+        blocks.append(np.asarray(adata[start : min(start + CELLS_PER_BLOCK, cells)].X @ loadings))
+    return np.concatenate(blocks)
