@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -22,27 +21,18 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
-from graphsoft.input.names import frame_index
-from graphsoft.linalg.memberships import entropies, frozen_rows, likeliest
+from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
-from graphsoft.result.description import (
-    Description,
-    TornPoints,
-    best_in_rows,
-    described,
-    margins,
-    torn_between,
-)
+from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
-from graphsoft.result.growth import grown
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
-from graphsoft.result.naming import checked_cluster_names, name_of_features
-from graphsoft.result.point import Place, PointDescription, row_of
+from graphsoft.result.naming import name_clusters
+from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
-from graphsoft.result.updating import updated
+from graphsoft.result.updating import partial_update
 from graphsoft.tree import Tree, build_tree
 
 __all__ = ["Hierarchy"]
@@ -100,85 +90,10 @@ class Hierarchy(Sequence[Level]):
         """The names of the points in row order: those of a networkx input, else ``range(n)``."""
         return self.graph.nodes
 
-    def point(self, name: Any) -> PointDescription:
-        """Show one point on every level.
-
-        Parameters
-        ----------
-        name : object
-            Its name in `nodes`.
-
-        Returns
-        -------
-        PointDescription
-            For each level the clusters with their probabilities, and how torn the point is.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-        >>> print(h.point("Javert"))
-        Javert (row 27)
-        level  entropy  clusters
-            0     1.44  0-4 0.55; 0-10 0.13; 0-1 0.10; 0-6 0.10; 0-0 0.06; 0-5 0.03; 0-8 0.03
-            1     0.81  1-0 0.71; 1-2 0.15; 1-1 0.14
-        """
-        row = row_of(name, self._rows)
-        places = []
-        for number in range(len(self)):
-            memberships = self._memberships(number)[[row]]
-            listed = best_in_rows(memberships, memberships.shape[1])[0]
-            clusters = tuple((f"{number}-{cluster}", chance) for cluster, chance in listed)
-            margin, entropy = (float(values[0]) for values in (margins(memberships), entropies(memberships)))
-            places.append(Place(number, clusters, margin, entropy))
-        return PointDescription(name, row, tuple(places), self.cluster_names)
-
-    def name_clusters(
-        self,
-        names: Mapping[str, str] | None = None,
-        *,
-        count: int = 3,
-        feature_names: Any = None,
-        X: Any = None,
-    ) -> Hierarchy:
-        """Name clusters, by what sets them apart or as you say.
-
-        Parameters
-        ----------
-        names : mapping, optional
-            ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
-            have. Without it every cluster of every level is named by the features that set it apart.
-        count : int
-            Of how many features a name is made.
-        feature_names, X
-            The names of the features, and another table of the same points; see :meth:`distinctive`.
-
-        Returns
-        -------
-        Hierarchy
-            The same one with `cluster_names`.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
-        >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
-        {'0-0': 'low width', '0-1': 'high width'}
-        >>> h.name_clusters({"0-1": "wide"}).cluster_names
-        {'0-1': 'wide'}
-        """
-        if names is None:
-            integer("count", count, 1)
-            found = [self.distinctive(level, count, names=feature_names, X=X) for level in range(len(self))]
-            names = {
-                id: name_of_features(scores, each.meaning)
-                for each in found
-                for id, scores in zip(each.ids, each.scores, strict=True)
-                if scores
-            }
-        ids = {f"{level}-{cluster}" for level, each in enumerate(self) for cluster in range(len(each.mass))}
-        return replace(self, cluster_names={**self.cluster_names, **checked_cluster_names(names, ids)})
+    # Longer methods are functions of modules of their own.
+    point = point
+    name_clusters = name_clusters
+    partial_update = partial_update
 
     @cached_property
     def tree(self) -> Tree:
@@ -382,52 +297,6 @@ class Hierarchy(Sequence[Level]):
         """
         step = self._reference.step(self._reference.rows(X), progress)
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
-
-    def partial_update(
-        self, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
-    ) -> Hierarchy:
-        """Add new points, and refine memberships only near them.
-
-        The new points are joined to their nearest among old and new ones and start from what
-        :meth:`predict_proba` says; a few sweeps refine them and their neighbors.
-
-        Parameters
-        ----------
-        X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in fitting. If a graph was given: weights to its n nodes on the scale of
-            ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
-        nodes : sequence of q, optional
-            Names of new nodes. Without them their row numbers are their names.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``.
-
-        Returns
-        -------
-        Hierarchy
-            With n + q points, the old ones first. Clusters keep their numbers and parents. Edges between old
-            points keep their weights, and old points that were not refined keep their memberships to the last
-            bit.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> h = graphsoft.hierarchy([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], levels=[2], n_neighbors=2)
-        >>> h.partial_update([[0.15], [5.05]])[0].labels.tolist()
-        [0, 0, 0, 1, 1, 1, 0, 1]
-        """
-        began = time.perf_counter()
-        graph = intact_graph(self)
-        check_levels(self.levels, len(graph))
-        features = intact_features(self)
-        values = self._reference.rows(X, growing=True)
-        if values.shape[0] == 0:
-            return self
-        if nodes is None and not isinstance(graph.nodes, range):
-            nodes = frame_index(X)
-        growth = grown(graph, features, self._reference, values, nodes, progress)
-        guesses = self._memberships_of_new(growth.step, range(len(self)))
-        levels, report = updated(self, growth, guesses, began, progress)
-        return replace(self, levels=levels, graph=growth.graph, report=report, features=growth.features)
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
         """Compute the memberships of new points on these levels, from their step to old points."""

@@ -1,26 +1,29 @@
-"""Names of clusters: the caller's, or words that set them apart."""
+"""Names of clusters; `name_clusters` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphsoft.errors import InputError, shown
+from graphsoft.input.checks import integer
 from graphsoft.result.distinctive import RATES, Scores
 
-__all__ = ["checked_cluster_names", "name_of_features"]
+__all__ = ["checked_cluster_names", "name_clusters"]
 
 SEPARATOR = ", "
 
 
-def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
-    """Check names of clusters, ``{id: name}``.
+def checked_cluster_names(names: Any, sizes: Sequence[int]) -> dict[str, str]:
+    """Check names of clusters, ``{id: name}``; `sizes` are the numbers of clusters, finest level first.
 
     Examples
     --------
-    >>> checked_cluster_names({"1-0": "fruit"}, {"1-0", "1-1"})
+    >>> checked_cluster_names({"1-0": "fruit"}, [5, 2])
     {'1-0': 'fruit'}
     """
+    ids = {f"{level}-{cluster}" for level, size in enumerate(sizes) for cluster in range(size)}
     if not isinstance(names, Mapping):
         raise InputError("names", f"got {shown(names)}", "give {id: name}, such as {'1-0': 'fruit'}")
     for id, name in names.items():
@@ -31,17 +34,64 @@ def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
     return {str(id): str(name) for id, name in names.items()}
 
 
-def name_of_features(scores: Scores, meaning: str) -> str:
+def _name_of_features(scores: Scores, meaning: str) -> str:
     """Make a name of the features that set a cluster apart: words, or what is high and what is low.
 
     Examples
     --------
     >>> from graphsoft.result.distinctive import DIFFERENCES, RATES
-    >>> name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
+    >>> _name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
     'high size, low price'
-    >>> name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
+    >>> _name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
     'apple, pear'
     """
     if meaning == RATES:
         return SEPARATOR.join(str(word) for word, _ in scores)
     return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+
+
+def name_clusters(
+    h: Any,
+    names: Mapping[str, str] | None = None,
+    *,
+    count: int = 3,
+    feature_names: Any = None,
+    X: Any = None,
+) -> Any:
+    """Name clusters, by what sets them apart or as you say.
+
+    Parameters
+    ----------
+    names : mapping, optional
+        ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
+        have. Without it every cluster of every level is named by the features that set it apart.
+    count : int
+        Of how many features a name is made.
+    feature_names, X
+        The names of the features, and another table of the same points; see :meth:`distinctive`.
+
+    Returns
+    -------
+    Hierarchy
+        The same one with `cluster_names`.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
+    >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
+    {'0-0': 'low width', '0-1': 'high width'}
+    >>> h.name_clusters({"0-1": "wide"}).cluster_names
+    {'0-1': 'wide'}
+    """
+    if names is None:
+        integer("count", count, 1)
+        found = [h.distinctive(level, count, names=feature_names, X=X) for level in range(len(h))]
+        names = {
+            id: _name_of_features(scores, each.meaning)
+            for each in found
+            for id, scores in zip(each.ids, each.scores, strict=True)
+            if scores
+        }
+    checked = checked_cluster_names(names, [len(each.mass) for each in h])
+    return replace(h, cluster_names={**h.cluster_names, **checked})

@@ -1,4 +1,4 @@
-"""One point of a hierarchy, on all levels."""
+"""One point of a hierarchy on all levels; `point` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphsoft.errors import InputError, shown
+from graphsoft.linalg.memberships import entropies
+from graphsoft.result.description import best_in_rows, margins
 from graphsoft.result.tables import aligned
 
-__all__ = ["Place", "PointDescription", "row_of"]
+__all__ = ["Place", "PointDescription", "point"]
 
 # Clusters with a smaller probability are not printed.
 MIN_SHOWN = 0.005
@@ -76,12 +78,12 @@ class PointDescription(Sequence[Place]):
         return "\n".join([f"{self.name} (row {self.row})", *aligned(rows, left=["clusters"])])
 
 
-def row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
+def _row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
     """Find the row of a point by its name; `rows` has the row of every name.
 
     Examples
     --------
-    >>> row_of("b", {"a": 0, "b": 1}), row_of(1, range(2))
+    >>> _row_of("b", {"a": 0, "b": 1}), _row_of(1, range(2))
     (1, 1)
     """
     count = len(rows)
@@ -91,3 +93,38 @@ def row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
         problem = f"there is no point {shown(name)} among {count}"
         known = f"0 to {count - 1}" if isinstance(rows, range) else "the names in h.nodes"
         raise InputError("name", problem, f"use one of {known}") from None
+
+
+def point(h: Any, name: Any) -> PointDescription:
+    """Show one point on every level.
+
+    Parameters
+    ----------
+    name : object
+        Its name in `nodes`.
+
+    Returns
+    -------
+    PointDescription
+        For each level the clusters with their probabilities, and how torn the point is.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+    >>> print(h.point("Javert"))
+    Javert (row 27)
+    level  entropy  clusters
+        0     1.44  0-4 0.55; 0-10 0.13; 0-1 0.10; 0-6 0.10; 0-0 0.06; 0-5 0.03; 0-8 0.03
+        1     0.81  1-0 0.71; 1-2 0.15; 1-1 0.14
+    """
+    row = _row_of(name, h._rows)
+    places = []
+    for number in range(len(h)):
+        memberships = h._memberships(number)[[row]]
+        listed = best_in_rows(memberships, memberships.shape[1])[0]
+        clusters = tuple((f"{number}-{cluster}", chance) for cluster, chance in listed)
+        margin, entropy = (float(values[0]) for values in (margins(memberships), entropies(memberships)))
+        places.append(Place(number, clusters, margin, entropy))
+    return PointDescription(name, row, tuple(places), h.cluster_names)

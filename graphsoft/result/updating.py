@@ -1,49 +1,74 @@
-"""A hierarchy after new points came in: its levels and its report."""
+"""New points in an old hierarchy; `partial_update` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import scipy.sparse as sp
-
 from graphsoft.aliases import Progress
-from graphsoft.fitting.report import Report
+from graphsoft.input.names import frame_index
 from graphsoft.linalg.memberships import frozen
-from graphsoft.result.growth import Growth, refined_levels
+from graphsoft.result.growth import grown, refined_levels
+from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 
-__all__ = ["updated"]
+__all__ = ["partial_update"]
 
 
-def updated(
-    h: Any, growth: Growth, guesses: Sequence[sp.csr_array], began: float, progress: Progress | None = None
-) -> tuple[tuple[Level, ...], Report]:
-    """Refine the levels where the graph has grown, and report it.
+def partial_update(
+    h: Any, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | None = None
+) -> Any:
+    """Add new points, and refine memberships only near them.
+
+    The new points are joined to their nearest among old and new ones and start from what
+    :meth:`predict_proba` says; a few sweeps refine them and their neighbors.
 
     Parameters
     ----------
-    h : Hierarchy
-        As it was before.
-    growth, guesses, progress
-        See :func:`graphsoft.result.growth.refined_levels`.
-    began : float
-        When the graph began to grow, by `time.perf_counter`.
+    X : array_like, data frame or sparse matrix of shape (q, d)
+        The same features as in fitting. If a graph was given: weights to its n nodes on the scale of
+        ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
+    nodes : sequence of q, optional
+        Names of new nodes. Without them their row numbers are their names.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
-    tuple of Level
-    Report
+    Hierarchy
+        With n + q points, the old ones first. Clusters keep their numbers and parents. Edges between old
+        points keep their weights, and old points that were not refined keep their memberships to the last
+        bit.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> h = graphsoft.hierarchy([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], levels=[2], n_neighbors=2)
+    >>> h.partial_update([[0.15], [5.05]])[0].labels.tolist()
+    [0, 0, 0, 1, 1, 1, 0, 1]
     """
+    began = time.perf_counter()
+    graph = intact_graph(h)
+    check_levels(h.levels, len(graph))
+    features = intact_features(h)
+    values = h._reference.rows(X, growing=True)
+    if values.shape[0] == 0:
+        return h
+    if nodes is None and not isinstance(graph.nodes, range):
+        nodes = frame_index(X)
+    growth = grown(graph, features, h._reference, values, nodes, progress)
     ready = time.perf_counter()
+    guesses = h._memberships_of_new(growth.step, range(len(h)))
     refined = refined_levels(growth, h.levels, guesses, h.settings, progress)
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
-    reports = [level.report.after(fit) for level, fit in zip(h.levels, refined.fits, strict=True)]
+    reports = [level.report.after(fit) for level, fit in zip(h, refined.fits, strict=True)]
+    report = h.report.after(growth.graph, reports, len(refined.rows), seconds)
     degrees = growth.graph.degrees
-    parts = zip(h.levels, refined.memberships, refined.graphs, reports, strict=True)
-    grown = tuple(
+    parts = zip(h, refined.memberships, refined.graphs, reports, strict=True)
+    levels = tuple(
         Level(shares, level.parents, frozen(shares.T @ degrees), clusters.adjacency, degrees, how)
         for level, shares, clusters, how in parts
     )
-    return grown, h.report.after(growth.graph, reports, len(refined.rows), seconds)
+    return replace(h, levels=levels, graph=growth.graph, report=report, features=growth.features)
