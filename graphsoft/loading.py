@@ -86,8 +86,7 @@ def _unpacked(container: Container, neighbors: Any) -> Hierarchy | Clustering | 
     features = unpack_features(content["features"], unpacker, neighbors)
     if len(levels[0].degrees) != len(graph):
         raise ValueError("levels of another graph")
-    ids = {f"{number}-{cluster}" for number, level in enumerate(levels) for cluster in range(len(level.mass))}
-    names = checked_cluster_names(content["cluster_names"], ids)
+    names = checked_cluster_names(content["cluster_names"], [len(level.mass) for level in levels])
     if isinstance(features, Features):
         check_features(features, settings, len(graph))
     return Hierarchy(levels, graph, report, settings, features, names)

@@ -64,7 +64,7 @@ def evidence_for_communities(
         watched = watched_part(graph, watched.upper.shape[0] // 2, progress)
     sizes = _sizes(min(MAX_GROUPS, watched.upper.shape[0] // 3))
     if len(sizes) < 2:
-        return Evidence(watched.distinct, *(np.empty(0) for _ in range(4)))
+        return Evidence.none(watched.distinct)
     random = np.random.default_rng(DEFAULT_SEED) if random is None else random
     edge = 1.0 / (2.0 * watched.counts.sum())
     wanted = min(max(FEWEST_ROUNDS, EDGES // int(watched.counts.sum())), MOST_ROUNDS)

@@ -66,6 +66,11 @@ class Evidence:
     stability: Array
     held_out: Array
 
+    @classmethod
+    def none(cls, distinct: int) -> Evidence:
+        """There are too few points for any."""
+        return cls(distinct, *(np.empty(0) for _ in range(4)))
+
 
 def evidence_for_counts(
     graph: Graph,
@@ -80,7 +85,7 @@ def evidence_for_counts(
     watched = watched_part(graph, MAX_NODES, progress, clusters)
     merged = min(MAX_MERGED, watched.distinct // 3)
     if merged < 3:
-        return Evidence(watched.distinct, *(np.empty(0) for _ in range(4)))
+        return Evidence.none(watched.distinct)
     random = np.random.default_rng(DEFAULT_SEED) if random is None else random
     edge = 1.0 / (2.0 * watched.counts.sum())
     whole = _merges(_both_ways(watched.upper), merged, edge, clusters)

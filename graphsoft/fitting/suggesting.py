@@ -154,22 +154,24 @@ def suggest(
     if not graph.adjacency.nnz:
         return Suggestion((1,), (), "no two points are joined")
     found = evidence_for_counts(graph, random, progress)
-    best = _largest_fall(found)
+    candidates = _by_fall(found)
+    best = _largest_fall(candidates)
     if best is not None and _more_strays(graph, best.clusters):
         # components that were counted as clusters get none among so few
         found = evidence_for_counts(graph, random, progress, best.clusters)
-        best = _largest_fall(found)
+        candidates = _by_fall(found)
+        best = _largest_fall(candidates)
     if best is None:
         return Suggestion((1,), (), f"{found.distinct} distinct points are too few to tell clusters")
     parts = _parts(graph)
     if parts > MAX_CLUSTERS or best.clusters < parts <= NEAR_PARTS * best.clusters:
-        return _by_parts(parts, _by_fall(found), found.distinct, children)
+        return _by_parts(parts, candidates, found.distinct, children)
     if best.score < SURE and not graph.of_neighbors:
         network = evidence_for_communities(graph, random, progress)
         among = _candidates(network, network.held_out)
         if among and _predicts(_best_held_out(among), among[-1].clusters):
             return _by_edges_left_out(among, found.distinct, children)
-    return _by_falls(best, _by_fall(found), found.distinct, children)
+    return _by_falls(best, candidates, found.distinct, children)
 
 
 def _parts(graph: Graph) -> int:
@@ -189,9 +191,8 @@ def _by_fall(found: Evidence) -> tuple[Candidate, ...]:
     return _candidates(found, found.falls * found.sizes**POWER)
 
 
-def _largest_fall(found: Evidence) -> Candidate | None:
+def _largest_fall(candidates: tuple[Candidate, ...]) -> Candidate | None:
     """Find the number with the largest score, up to the one that makes the edges left out likeliest."""
-    candidates = _by_fall(found)
     if not candidates:
         return None
     most = _best_held_out(candidates).clusters
@@ -298,7 +299,7 @@ def _by_falls(
     )
     if best.score < SURE:
         reason += f"; a score of {best.score:.2f} is also reached where there are no clusters"
-    return Suggestion(_levels_below(best, candidates, points, children), candidates, reason)
+    return Suggestion(_levels_below(best.clusters, candidates, points, children), candidates, reason)
 
 
 def _by_edges_left_out(
@@ -307,15 +308,16 @@ def _by_edges_left_out(
     """Choose the levels below the number that makes the edges left out likeliest, and say why."""
     best = _best_held_out(candidates)
     reason = f"{best.clusters} clusters predict best where the edges left out are, and {_come_back(best)}"
-    return Suggestion(_levels_below(best, candidates, points, children), candidates, reason, by_falls=False)
+    return Suggestion(
+        _levels_below(best.clusters, candidates, points, children), candidates, reason, by_falls=False
+    )
 
 
 def _by_parts(
     parts: int, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
 ) -> Suggestion:
     """Choose the levels below the components of a graph."""
-    scores = {each.clusters: each.score for each in candidates}
-    levels = within_limits(levels_down_to(parts, points, scores), points, *children)
+    levels = _levels_below(parts, candidates, points, children)
     return Suggestion(levels, candidates, f"the graph has {parts} parts that share no edge", parts=parts)
 
 
@@ -327,7 +329,7 @@ def _come_back(best: Candidate) -> str:
 
 
 def _levels_below(
-    best: Candidate, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
+    top: int, candidates: tuple[Candidate, ...], points: int, children: tuple[int | None, int | None]
 ) -> tuple[int, ...]:
-    levels = levels_down_to(best.clusters, points, {each.clusters: each.score for each in candidates})
+    levels = levels_down_to(top, points, {each.clusters: each.score for each in candidates})
     return within_limits(levels, points, *children)

@@ -23,15 +23,17 @@ from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.progress import watches_progress
-from graphsoft.result import exporting, naming, updating
-from graphsoft.result import point as pointing
+from graphsoft.result import exporting
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
+from graphsoft.result.naming import name_clusters
+from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
+from graphsoft.result.updating import partial_update
 from graphsoft.tree import Tree, build_tree
 
 __all__ = ["Hierarchy"]
@@ -92,8 +94,10 @@ class Hierarchy(Sequence[Level]):
         """The names of the points in row order: those of a networkx input, else ``range(n)``."""
         return self.graph.nodes
 
-    point = pointing.point
-    name_clusters = naming.name_clusters
+    # Longer methods are functions of modules of their own.
+    point = point
+    name_clusters = name_clusters
+    partial_update = partial_update
 
     @cached_property
     def tree(self) -> Tree:
@@ -303,8 +307,6 @@ class Hierarchy(Sequence[Level]):
         """
         step = self._reference.step(self._reference.rows(X), callback("progress", progress))
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
-
-    partial_update = updating.partial_update
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
         """Compute the memberships of new points on these levels, from their step to old points."""

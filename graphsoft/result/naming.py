@@ -1,8 +1,8 @@
-"""Names of clusters; the function `name_clusters` is a method of `Hierarchy`, which `h` is."""
+"""Names of clusters; `name_clusters` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +10,20 @@ from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer
 from graphsoft.result.distinctive import RATES, Scores
 
-__all__ = ["checked_cluster_names", "name_clusters", "name_of_features"]
+__all__ = ["checked_cluster_names", "name_clusters"]
 
 SEPARATOR = ", "
 
 
-def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
-    """Check names of clusters, ``{id: name}``.
+def checked_cluster_names(names: Any, sizes: Sequence[int]) -> dict[str, str]:
+    """Check names of clusters, ``{id: name}``; `sizes` are the numbers of clusters, finest level first.
 
     Examples
     --------
-    >>> checked_cluster_names({"1-0": "fruit"}, {"1-0", "1-1"})
+    >>> checked_cluster_names({"1-0": "fruit"}, [5, 2])
     {'1-0': 'fruit'}
     """
+    ids = {f"{level}-{cluster}" for level, size in enumerate(sizes) for cluster in range(size)}
     if not isinstance(names, Mapping):
         raise InputError("names", f"got {shown(names)}", "give {id: name}, such as {'1-0': 'fruit'}")
     for id, name in names.items():
@@ -33,15 +34,15 @@ def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
     return {str(id): str(name) for id, name in names.items()}
 
 
-def name_of_features(scores: Scores, meaning: str) -> str:
+def _name_of_features(scores: Scores, meaning: str) -> str:
     """Make a name of the features that set a cluster apart: words, or what is high and what is low.
 
     Examples
     --------
     >>> from graphsoft.result.distinctive import DIFFERENCES, RATES
-    >>> name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
+    >>> _name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
     'high size, low price'
-    >>> name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
+    >>> _name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
     'apple, pear'
     """
     if meaning == RATES:
@@ -87,10 +88,10 @@ def name_clusters(
         integer("count", count, 1)
         found = [h.distinctive(level, count, names=feature_names, X=X) for level in range(len(h))]
         names = {
-            id: name_of_features(scores, each.meaning)
+            id: _name_of_features(scores, each.meaning)
             for each in found
             for id, scores in zip(each.ids, each.scores, strict=True)
             if scores
         }
-    ids = {f"{level}-{cluster}" for level, each in enumerate(h) for cluster in range(len(each.mass))}
-    return replace(h, cluster_names={**h.cluster_names, **checked_cluster_names(names, ids)})
+    checked = checked_cluster_names(names, [len(each.mass) for each in h])
+    return replace(h, cluster_names={**h.cluster_names, **checked})

@@ -1,4 +1,4 @@
-"""One point of a hierarchy, on all levels; the function `point` is a method of `Hierarchy`, which `h` is."""
+"""One point of a hierarchy on all levels; `point` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 

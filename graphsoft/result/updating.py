@@ -1,4 +1,4 @@
-"""New points in an old hierarchy; the function is a method of `Hierarchy`, which `h` is."""
+"""New points in an old hierarchy; `partial_update` is a method of `Hierarchy`, which `h` is."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ LOCAL_HEADER, END_RECORD, ZIP64_FIELD, PADDING_FIELD = 30, 22, 20, 0x4753
 DAMAGED = "save it again, or take another copy"
 # What can go wrong while a file is read that somebody made by hand.
 UNSOUND = (
-    ArithmeticError, AttributeError, IndexError, KeyError, NotImplementedError, RecursionError, TypeError,
-    ValueError, struct.error, zipfile.BadZipFile,
+    ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError,
+    struct.error, zipfile.BadZipFile,
 )  # fmt: skip
 
 

@@ -29,17 +29,9 @@ LEVEL_REPORT = "clusters sweeps trace log_likelihood kkt_gap status seconds pair
 REPORT = "nodes edges components notes seconds"
 SETTINGS = "levels polish n_neighbors metric weights must_link cannot_link known min_children max_children"
 
-# How graphsoft 0.1.0 made the files, in this folder. `NAMES` and `answers` are those of this test.
+# How graphsoft 0.1.0 made the files, in this folder. `Halves` is that of `shared.models`, `NAMES` and
+# `answers` are those of this test.
 SCRIPT = """
-class Halves:
-    def reads(self, points, featured):
-        return frozenset({"graph"})
-
-    def cluster(self, sample, count, random, progress=None):
-        labels = np.arange(len(sample)) * count // len(sample)
-        shares = sp.csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
-        return graphsoft.Clustering(shares, (), "halved")
-
 points = np.random.default_rng(0).normal(size=(36, 2)) * 10 + 200 * np.repeat(np.eye(3, 2), 12, axis=0)
 table = np.vstack([points, points[:2]]).round().astype(np.int64) + np.array([0, 2**60])
 known = {0: "a", 1: ("b", None), 16: np.float32(0.1)}
