@@ -92,7 +92,7 @@ _HOME = {
 
 
 # Modules that are used by their names, as `graphsoft.methods.METHODS`.
-_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns")
+_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns", "topics")
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Literal
@@ -21,6 +21,9 @@ __all__ = ["Node", "Tree", "build_tree"]
 ROOT = "root"
 # 18 digits are enough for every index; int() refuses very long strings of digits with an error of its own
 _ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
+
+# Of a larger tree, ``print`` leaves out the lower levels.
+LINES_SHOWN = 200
 
 SoftParents = tuple[tuple[str, float], ...]
 
@@ -63,12 +66,16 @@ class Node:
 class Tree:
     """Clusters of all levels, each under its likeliest parent, up to one root.
 
+    ``print`` shows each cluster under its parent, with size and name; of a large tree the upper levels.
+
     Attributes
     ----------
     nodes : tuple of Node
         Finest level first, by index within a level, the root last.
     level_sizes : tuple of int
         Clusters on each level, finest first, without an added root.
+    names : mapping of str to str
+        Names of clusters, by their ids; see :meth:`graphsoft.Hierarchy.name_clusters`.
 
     Examples
     --------
@@ -82,14 +89,22 @@ class Tree:
     ('0-0', '0-1')
     >>> tree.cut(count=3)
     ['0-0', '0-1', '1-1']
+    >>> print(tree)
+    root (10)
+      1-0 (5)
+        0-0 (2)
+        0-1 (3)
+      1-1 (5)
+        0-2 (5)
     """
 
     nodes: tuple[Node, ...]
     level_sizes: tuple[int, ...]
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle the fields only: the copy is checked again."""
-        return {"nodes": self.nodes, "level_sizes": self.level_sizes}
+        return {"nodes": self.nodes, "level_sizes": self.level_sizes, "names": self.names}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -99,6 +114,21 @@ class Tree:
             return f"Tree({_arrows(self.level_sizes)} clusters, root {self.root.id!r})"
         except InputError:
             return "Tree(damaged)"
+
+    def __str__(self) -> str:
+        try:
+            top = self.root.level
+        except InputError:
+            return repr(self)
+        deep = sum(total <= LINES_SHOWN for total in accumulate(reversed(self.level_sizes)))
+        lowest = len(self.level_sizes) - max(deep, 1)
+        lines = [
+            f"{'  ' * (top - node.level)}{node.id} ({node.size}) {self.names.get(node.id, '')}".rstrip()
+            for node in self._depth_first()
+            if node.level >= lowest
+        ][: LINES_SHOWN + 1]
+        left_out = len(self) - len(lines)
+        return "\n".join([*lines, f"... and {left_out} more"] if left_out else lines)
 
     @cached_property
     def _offsets(self) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def tree_to_json(
     path : path-like, optional
         Write to this file, in UTF-8, whole or not at all.
     names : mapping of str to str, optional
-        Names for some or all ids; a node without one is called by its id.
+        Names for some or all ids, by default those of the tree; a node without one is called by its id.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def tree_to_json(
     ]}
     <BLANKLINE>
     """
-    pieces = _json_pieces(tree, names or {})
+    pieces = _json_pieces(tree, tree.names if names is None else names)
     if path is None:
         return "".join(pieces)
     write_atomic(path, lambda file: file.writelines(piece.encode("ascii") for piece in pieces))

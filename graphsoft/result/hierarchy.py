@@ -143,6 +143,7 @@ class Hierarchy(Sequence[Level]):
         count: int = 3,
         feature_names: Any = None,
         X: Any = None,
+        statistic: str = "auto",
     ) -> Hierarchy:
         """Name clusters, by what sets them apart or as you say.
 
@@ -153,13 +154,14 @@ class Hierarchy(Sequence[Level]):
             have. Without it every cluster of every level is named by the features that set it apart.
         count : int
             Of how many features a name is made.
-        feature_names, X
-            The names of the features, and another table of the same points; see :meth:`distinctive`.
+        feature_names, X, statistic
+            The names of the features, another table of the same points, and how features are scored; see
+            :meth:`distinctive`.
 
         Returns
         -------
         Hierarchy
-            The same one with `cluster_names`.
+            The same one with `cluster_names`. ``print(h.tree)`` shows them.
 
         Examples
         --------
@@ -167,15 +169,19 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
         >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
         {'0-0': 'low width', '0-1': 'high width'}
+        >>> print(h.name_clusters(feature_names=["width", "height"], count=1).tree)
+        root (4)
+          0-0 (2) low width
+          0-1 (2) high width
         >>> h.name_clusters({"0-1": "wide"}).cluster_names
         {'0-1': 'wide'}
         """
         if names is None:
             integer("count", count, 1)
-            found = [self.distinctive(level, count, names=feature_names, X=X) for level in range(len(self))]
+            asked = {"names": feature_names, "X": X, "statistic": statistic}
             names = {
-                id: name_of_features(scores, each.meaning)
-                for each in found
+                id: name_of_features(scores, each.statistic)
+                for each in (self.distinctive(level, count, **asked) for level in range(len(self)))
                 for id, scores in zip(each.ids, each.scores, strict=True)
                 if scores
             }
@@ -188,7 +194,8 @@ class Hierarchy(Sequence[Level]):
         check_levels(self.levels, len(self.graph))
         sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
         parents = [level.parents for level in self.levels if level.parents is not None]
-        return build_tree(parents, [level.mass for level in self.levels], sizes)
+        tree = build_tree(parents, [level.mass for level in self.levels], sizes)
+        return replace(tree, names=self.cluster_names)
 
     def between(self, a: str, b: str, count: int = 10) -> TornPoints:
         """Find the points that are the most torn between two clusters of a level.
@@ -257,7 +264,7 @@ class Hierarchy(Sequence[Level]):
         return described(intact_graph(self), memberships, level, features, self.cluster_names)
 
     def distinctive(
-        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None
+        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None, statistic: str = "auto"
     ) -> Distinctive:
         """Find the features, or words, that set the clusters of a level apart.
 
@@ -272,12 +279,17 @@ class Hierarchy(Sequence[Level]):
             columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
             Another table of the same points: for example words, if embeddings were clustered.
+        statistic : {"auto", "rates", "c-tf-idf", "difference"}
+            ``"rates"`` is for counts and tf-idf of words: how much more often a word comes than in the rest,
+            in standard errors. ``"c-tf-idf"`` is for them too, as in BERTopic. ``"difference"`` is for
+            measurements: the difference of the means, in standard deviations. ``"auto"`` takes rates if more
+            than half of all entries are 0 and none is negative, and else the difference.
 
         Returns
         -------
         Distinctive
-            For each cluster pairs of ``(name, score)``, the most distinctive first. How words and other
-            features are scored is said in :mod:`graphsoft.result.distinctive`.
+            For each cluster pairs of ``(name, score)``, the most distinctive first. Formulas are in
+            :mod:`graphsoft.result.feature_scores`. It does not matter whether the table is sparse or dense.
 
         Examples
         --------
@@ -298,9 +310,9 @@ class Hierarchy(Sequence[Level]):
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
-        scores, meaning = distinctive(values, self._memberships(level), count, known)
+        scores, used = distinctive(values, self._memberships(level), count, known, statistic)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
-        return Distinctive(ids, scores, meaning)
+        return Distinctive(ids, scores, used)
 
     def compare(self, other: Any) -> Comparison:
         """Compare this hierarchy with another clustering of the same points.

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from graphsoft.errors import InputError, shown
-from graphsoft.result.distinctive import RATES, Scores
+from graphsoft.result.distinctive import Scores
+from graphsoft.result.feature_scores import DIFFERENCE
 
 __all__ = ["checked_cluster_names", "name_of_features"]
 
@@ -31,17 +32,16 @@ def checked_cluster_names(names: Any, ids: Collection[str]) -> dict[str, str]:
     return {str(id): str(name) for id, name in names.items()}
 
 
-def name_of_features(scores: Scores, meaning: str) -> str:
+def name_of_features(scores: Scores, statistic: str) -> str:
     """Make a name of the features that set a cluster apart: words, or what is high and what is low.
 
     Examples
     --------
-    >>> from graphsoft.result.distinctive import DIFFERENCES, RATES
-    >>> name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
+    >>> name_of_features((("size", 3.2), ("price", -2.0)), "difference")
     'high size, low price'
-    >>> name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
+    >>> name_of_features((("apple", 3.2), ("pear", 2.1)), "rates")
     'apple, pear'
     """
-    if meaning == RATES:
-        return SEPARATOR.join(str(word) for word, _ in scores)
-    return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+    if statistic == DIFFERENCE:
+        return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+    return SEPARATOR.join(str(word) for word, _ in scores)
