@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
+from graphsoft.errors import warn
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
-from graphsoft.graph.features import named
+from graphsoft.graph.features import Features, named
 from graphsoft.graph.reading import read_input
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
@@ -125,5 +127,21 @@ def hierarchy(
     reports = [LevelReport.of(level, sample.pairs) for level in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = Report.of(sample.graph, reports, reasons, seconds)
-    found = (Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
-    return Hierarchy(tuple(found), sample.graph, report, settings, sample.given_features)
+    found = tuple(Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
+    if isinstance(given, Features) and sp.issparse(given.values):
+        _warn_of_a_large_cluster(found)
+    return Hierarchy(found, sample.graph, report, settings, sample.given_features)
+
+
+def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
+    """Warn if more than half of all texts are in one of three or more clusters: they may share no words."""
+    sizes = np.bincount(levels[-1].labels, minlength=len(levels[-1].mass))
+    largest, texts = int(sizes.argmax()), int(sizes.sum())
+    if len(sizes) < 3 or 2 * sizes[largest] <= texts:
+        return
+    remedy = "leave out texts without a word that another one has, and ask for more clusters at the top"
+    if len(levels) > 1:
+        below = len(levels[-2].mass)
+        remedy += f", or limit them, as by max_children={max(2 * below // len(sizes), 2)}"
+    share = f"holds {sizes[largest] / texts:.0%} of all points, as sparse features of short texts often do"
+    warn(f"cluster {len(levels) - 1}-{largest} of {len(sizes)} {share}: {remedy}")
