@@ -139,9 +139,9 @@ def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
     largest, texts = int(sizes.argmax()), int(sizes.sum())
     if len(sizes) < 3 or 2 * sizes[largest] <= texts:
         return
-    remedy = "leave out texts without a word that another one has, and ask for more clusters at the top"
+    remedy = "leave out texts that share no word with another, ask for more clusters at the top"
     if len(levels) > 1:
-        below = len(levels[-2].mass)
-        remedy += f", or limit them, as by max_children={max(2 * below // len(sizes), 2)}"
-    share = f"holds {sizes[largest] / texts:.0%} of all points, as sparse features of short texts often do"
-    warn(f"cluster {len(levels) - 1}-{largest} of {len(sizes)} {share}: {remedy}")
+        even = len(levels[-2].mass) // len(sizes)
+        remedy += f", or limit them: max_children={2 * even}"
+    share = f"holds {sizes[largest] / texts:.0%} of all points, as is common for short texts"
+    warn(f"cluster {len(levels) - 1}-{largest}, of {len(sizes)} at the top, {share}; {remedy}")
