@@ -139,7 +139,7 @@ def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
     largest, texts = int(sizes.argmax()), int(sizes.sum())
     if len(sizes) < 3 or 2 * sizes[largest] <= texts:
         return
-    remedy = "leave out texts that share no word with another, ask for more clusters at the top"
+    remedy = "leave out texts that share no word with another, or ask for more clusters at the top"
     if len(levels) > 1:
         even = len(levels[-2].mass) // len(sizes)
         remedy += f", or limit them: max_children={2 * even}"

@@ -56,31 +56,21 @@ def judged(words: list[list[int]], has: sp.csr_array, labels: NDArray[np.int32])
         "specific": float(np.mean(specific)),
         "covered": float(np.mean(own > 0)),
         "found": float(found.mean()),
-        "coherent": float(np.mean([npmi(has, pair) for row in words for pair in combinations(row, 2)])),
+        "coherent": coherence(words, has),
         "distinct": len({word for row in words for word in row}) / sum(map(len, words)),
     }
 
 
-def npmi(has: sp.csr_array, pair: tuple[int, int]) -> float:
-    """Compute how often two words come together; -1 if never, 1 if always."""
-    one, other = (column(has, word) for word in pair)
-    both = (one & other).mean()
-    if both == 0:
-        return -1.0
-    if both == 1:
-        return 1.0
-    return float(np.log(both / one.mean() / other.mean()) / -np.log(both))
-
-
-_columns: dict[tuple[int, int], NDArray[np.bool_]] = {}
-
-
-def column(has: sp.csr_array, word: int) -> NDArray[np.bool_]:
-    """Which texts have a word."""
-    key = (id(has), word)
-    if key not in _columns:
-        _columns[key] = has[:, [word]].toarray().ravel() > 0
-    return _columns[key]
+def coherence(words: list[list[int]], has: sp.csr_array) -> float:
+    """Compute how often two words of a topic come together, on average; -1 if never, 1 if always."""
+    together = sp.csr_array(has.T @ has) / has.shape[0]
+    alone = together.diagonal()
+    scores = []
+    for one, other in (pair for row in words for pair in combinations(row, 2)):
+        both = together[one, other]
+        sure = both in (0.0, 1.0)
+        scores.append(2 * both - 1 if sure else np.log(both / alone[one] / alone[other]) / -np.log(both))
+    return float(np.mean(scores))
 
 
 def compare(
@@ -110,7 +100,6 @@ def compare(
                 scores = judged(words, has, level.labels[judge])
                 scores["stop words"] = float(np.mean([stops[word] for each in words for word in each]))
                 found[f"{table}: {statistic}"] = scores
-        _columns.clear()
     return found
 
 
