@@ -11,19 +11,20 @@ For each cluster the script prints the words that characterize it most, each wit
 to the cluster, and then the words that are torn between clusters. The picture shows the table with its rows
 and columns sorted by cluster.
 
-Without ``--data`` the documents are some forty sentences. With it they are the four newsgroups of
-``DIR/ng4_paper.npz`` (``data, indices, indptr, shape, y, vocab``). Then the script also compares the adjusted
-Rand index of the documents with two other ways: the graph of their nearest neighbors by cosine, and the
-aspect model from random starts, with the log-likelihood that each run reached.
+Without ``--data`` the documents are the forty sentences of ``data/sentences.csv``. With it they are the four
+newsgroups of ``DIR/ng4_paper.npz`` (``data, indices, indptr, shape, y, vocab``). Then the script also
+compares the adjusted Rand index of the documents with two other ways: the graph of their nearest neighbors by
+cosine, and the aspect model from random starts, with the log-likelihood that each run reached.
 """
 
+import csv
 import re
 from collections import Counter
 
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
-from papers.sets import labeled, page_parser
+from papers.sets import BUNDLED, labeled, page_parser
 
 import graphsoft
 from graphsoft import metrics
@@ -39,60 +40,18 @@ STOP_WORDS = {
     "in", "is", "it", "its", "of", "on", "the", "to", "with",
 }  # fmt: skip
 
-SENTENCES = """
-sea: the boat left the harbour with the tide and the wind
-sea: a strong wind drove the boat over the waves
-sea: waves broke on the harbour wall at high tide
-sea: the crew set the sail as the wind turned
-sea: fish gather where the tide is strong
-sea: the crew of the boat sold fish in the harbour
-sea: the moon draws the tide and the tide lifts the boat
-sea: a torn sail and high waves kept the crew in harbour
-sea: salt water and wind wear the sail
-sea: nets full of fish lay on the deck of the boat
-kitchen: heat the oil in the pan and add the onion
-kitchen: salt the water and boil the potatoes
-kitchen: bake the bread in a hot oven
-kitchen: fry the fish in oil with salt and lemon
-kitchen: knead flour water and salt for the bread
-kitchen: chop the onion and fry it in the pan
-kitchen: the soup needs onion potatoes and salt
-kitchen: flour and butter thicken the soup
-kitchen: butter the pan and heat the oven
-kitchen: a slice of bread with butter and soup
-sky: the telescope showed a planet and its moon
-sky: a comet passed the planet in its orbit
-sky: the orbit of the moon takes a month
-sky: stars fade as the moon rises in the night
-sky: a telescope gathers light of faint stars
-sky: the planet shines by light of its star
-sky: astronomers saw the comet at night with a telescope
-sky: dust and light follow the comet round its orbit
-sky: the night was clear and the stars were bright
-sky: light of stars bends near a heavy planet
-garden: plant the seeds in loose soil after rain
-garden: water the seeds and keep the soil moist
-garden: roses need sun and rich soil
-garden: prune the roses before the spring
-garden: rain and sun bring the flowers in spring
-garden: dig the potatoes when the leaves fade
-garden: leaves make rich soil for the flowers
-garden: the bees visit the flowers and the roses
-garden: plant the onion in spring in the sun
-garden: weeds take water and light from the flowers
-"""
-
 
 def sentences():
-    """Return counts of words in the sentences above, their subjects, and the words."""
-    lines = [line.split(": ") for line in SENTENCES.strip().splitlines()]
-    texts = [[word for word in re.findall(r"\w+", text) if word not in STOP_WORDS] for _, text in lines]
+    """Return counts of words in the sentences, their subjects, and the words."""
+    with open(BUNDLED / "sentences.csv", encoding="utf-8", newline="") as file:
+        lines = [(row["text"], row["subject"]) for row in csv.DictReader(file)]
+    texts = [[word for word in re.findall(r"\w+", text) if word not in STOP_WORDS] for text, _ in lines]
     used = [word for text in texts for word in text]
     words = sorted({word for word in used if used.count(word) > 1})  # a word used once joins no sentences
     number = {word: place for place, word in enumerate(words)}
     uses = [(row, number[word]) for row, text in enumerate(texts) for word in text if word in number]
     counts = sp.coo_array((np.ones(len(uses)), np.transpose(uses)), shape=(len(texts), len(words)))
-    return counts.tocsr(), np.array([subject for subject, _ in lines]), np.array(words)
+    return counts.tocsr(), np.array([subject for _, subject in lines]), np.array(words)
 
 
 def newsgroups(directory):

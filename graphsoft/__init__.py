@@ -128,7 +128,7 @@ _HOME = {
 
 
 # Modules that are used by their names, as `graphsoft.methods.METHODS`.
-_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns", "tl")
+_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns", "tl", "topics")
 
 
 def __getattr__(name: str) -> Any:

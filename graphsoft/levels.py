@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
+from graphsoft.errors import warn
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
-from graphsoft.graph.features import features_beside, named
+from graphsoft.graph.features import Features, features_beside, named
 from graphsoft.graph.reading import read_input, warn_of_unused
 from graphsoft.input.checks import DEFAULT_SEED, callback, generator
 from graphsoft.input.constraints import listed_pairs
@@ -135,5 +137,21 @@ def hierarchy(
     reports = [LevelReport.of(level, sample.pairs) for level in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = Report.of(sample.graph, reports, reasons, seconds)
-    found = (Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
-    return Hierarchy(tuple(found), sample.graph, report, settings, sample.given_features or beside)
+    found = tuple(Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
+    if isinstance(given, Features) and sp.issparse(given.values):
+        _warn_of_a_large_cluster(found)
+    return Hierarchy(found, sample.graph, report, settings, sample.given_features or beside)
+
+
+def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
+    """Warn if more than half of all texts are in one of three or more clusters: they may share no words."""
+    sizes = np.bincount(levels[-1].labels, minlength=len(levels[-1].mass))
+    largest, texts = int(sizes.argmax()), int(sizes.sum())
+    if len(sizes) < 3 or 2 * sizes[largest] <= texts:
+        return
+    remedy = "leave out texts that share no word with another, or ask for more clusters at the top"
+    if len(levels) > 1:
+        even = len(levels[-2].mass) // len(sizes)
+        remedy += f", or limit them: max_children={2 * even}"
+    share = f"holds {sizes[largest] / texts:.0%} of all points, as is common for short texts"
+    warn(f"cluster {len(levels) - 1}-{largest}, of {len(sizes)} at the top, {share}; {remedy}")

@@ -6,24 +6,25 @@ import heapq
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError, shown
 from graphsoft.html import html_table
 
-__all__ = ["Node", "Tree", "build_tree"]
+__all__ = ["ROOT", "Node", "SoftParents", "Tree"]
 
 ROOT = "root"
 NODES_SHOWN = 40  # in a notebook
 # 18 digits are enough for every index; int() refuses very long strings of digits with an error of its own
 _ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
+
+# Of a larger tree, ``print`` leaves out the lower levels.
+LINES_SHOWN = 200
 
 SoftParents = tuple[tuple[str, float], ...]
 
@@ -66,17 +67,22 @@ class Node:
 class Tree:
     """Clusters of all levels, each under its likeliest parent, up to one root.
 
+    ``print`` shows each cluster under its parent, with size and name; of a large tree the upper levels.
+
     Attributes
     ----------
     nodes : tuple of Node
         Finest level first, by index within a level, the root last.
     level_sizes : tuple of int
         Clusters on each level, finest first, without an added root.
+    names : mapping of str to str
+        Names of clusters, by their ids; see :meth:`graphsoft.Hierarchy.name_clusters`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
+    >>> from graphsoft.tree_building import build_tree
     >>> parents = csr_array(np.array([[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]]))
     >>> tree = build_tree([parents], [[2.0, 3.0, 5.0], [4.2, 5.8]], [[2, 3, 5], [5, 5]])
     >>> tree
@@ -85,14 +91,22 @@ class Tree:
     ('0-0', '0-1')
     >>> tree.cut(count=3)
     ['0-0', '0-1', '1-1']
+    >>> print(tree)
+    root (10)
+      1-0 (5)
+        0-0 (2)
+        0-1 (3)
+      1-1 (5)
+        0-2 (5)
     """
 
     nodes: tuple[Node, ...]
     level_sizes: tuple[int, ...]
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle the fields only: the copy is checked again."""
-        return {"nodes": self.nodes, "level_sizes": self.level_sizes}
+        return {"nodes": self.nodes, "level_sizes": self.level_sizes, "names": self.names}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -102,6 +116,21 @@ class Tree:
             return f"Tree({_arrows(self.level_sizes)} clusters, root {self.root.id!r})"
         except InputError:
             return "Tree(damaged)"
+
+    def __str__(self) -> str:
+        try:
+            top = self.root.level
+        except InputError:
+            return repr(self)
+        deep = sum(total <= LINES_SHOWN for total in accumulate(reversed(self.level_sizes)))
+        lowest = len(self.level_sizes) - max(deep, 1)
+        lines = [
+            f"{'  ' * (top - node.level)}{node.id} ({node.size}) {self.names.get(node.id, '')}".rstrip()
+            for node in self._depth_first()
+            if node.level >= lowest
+        ][: LINES_SHOWN + 1]
+        left_out = len(self) - len(lines)
+        return "\n".join([*lines, f"... and {left_out} more"] if left_out else lines)
 
     @cached_property
     def _offsets(self) -> tuple[int, ...]:
@@ -183,10 +212,10 @@ class Tree:
             waiting.extend(self.find(child) for child in children)
 
     def _repr_html_(self) -> str:
-        return self.as_html({}, repr(self))
+        return self.as_html(repr(self))
 
-    def as_html(self, names: Mapping[str, str], caption: str) -> str:
-        """Write the top of the tree as a table in HTML, with names of clusters by their id."""
+    def as_html(self, caption: str) -> str:
+        """Write the top of the tree as a table in HTML."""
         depths = {self.root.id: 0}  # of the nodes that are shown: those nearest to the root
         waiting = deque([self.root])
         while waiting and len(depths) < NODES_SHOWN:
@@ -197,7 +226,7 @@ class Tree:
         nodes = [node for node in self._depth_first() if node.id in depths]
         rows = [["cluster", "size", "share", "in its parent"]]
         for node in nodes:
-            name = f"{node.id} {names[node.id]}" if node.id in names else node.id
+            name = f"{node.id} {self.names.get(node.id, '')}".rstrip()
             share = f"{node.mass / self.root.mass:.1%}" if self.root.mass > 0 else "-"
             rows.append([name, str(node.size), share, f"{node.parents[0][1]:.0%}" if node.parents else ""])
         indents, more = [depths[node.id] for node in nodes], len(self) - len(nodes)
@@ -303,92 +332,3 @@ def _arrows(sizes: Sequence[int]) -> str:
     if len(shown) > 6:
         shown[3:-3] = ["..."]
     return " -> ".join(shown)
-
-
-def build_tree(
-    parents: Sequence[csr_array],
-    masses: Sequence[Sequence[float] | NDArray[np.floating]],
-    sizes: Sequence[Sequence[int] | NDArray[np.integer]],
-) -> Tree:
-    """Put every cluster under its likeliest parent.
-
-    Parameters
-    ----------
-    parents : sequence of csr_array
-        ``parents[l]`` of shape (m_l, m_{l+1}) holds p(parent | cluster). There is one fewer than levels. Of
-        equally likely parents the one with the lowest index counts.
-    masses : sequence of array-like, shape (m_l,)
-        Weight of each cluster, for every level.
-    sizes : sequence of array-like of int, shape (m_l,)
-        Number of points that have each as their likeliest cluster, for every level.
-
-    Returns
-    -------
-    Tree
-        With one more node, ``"root"``, if the top level has more than one cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> up = csr_array(np.array([[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]]))
-    >>> tree = build_tree([up], [[2.0, 3.0, 5.0], [4.2, 5.8]], [[2, 3, 5], [5, 5]])
-    >>> tree.find("0-1").parents
-    (('1-0', 0.8), ('1-1', 0.2))
-    """
-    level_sizes = tuple(len(mass) for mass in masses)
-    _check_shapes(parents, level_sizes, [len(size) for size in sizes])
-    top = len(level_sizes) - 1
-    ids = [[f"{level}-{index}" for index in range(count)] for level, count in enumerate(level_sizes)]
-    ranked: list[list[SoftParents]] = [
-        _rank_parents(matrix, ids[level], ids[level + 1]) for level, matrix in enumerate(parents)
-    ]
-    all_masses = [np.asarray(mass, dtype=np.float64).tolist() for mass in masses]
-    all_sizes = [np.asarray(size, dtype=np.int64).tolist() for size in sizes]
-    if level_sizes[top] > 1:
-        ids.append([ROOT])
-        ranked.append([((ROOT, 1.0),)] * level_sizes[top])
-        all_masses.append([sum(all_masses[top])])
-        all_sizes.append([sum(all_sizes[top])])
-    ranked.append([()])
-
-    nodes: list[Node] = []
-    children: dict[str, list[str]] = {}
-    for level, names in enumerate(ids):
-        above: dict[str, list[str]] = {}
-        for index, (name, soft) in enumerate(zip(names, ranked[level], strict=True)):
-            parent = soft[0][0] if soft else None
-            if parent is not None:
-                above.setdefault(parent, []).append(name)
-            mass, size = all_masses[level][index], all_sizes[level][index]
-            nodes.append(Node(name, level, index, mass, size, parent, tuple(children.get(name, ())), soft))
-        children = above
-    return Tree(tuple(nodes), level_sizes)
-
-
-def _check_shapes(parents: Sequence[csr_array], counts: Sequence[int], sizes: Sequence[int]) -> None:
-    if not counts or min(counts) < 1:
-        raise InputError("masses", f"got levels of {list(counts)} clusters", "give at least one of each")
-    if list(sizes) != list(counts):
-        raise InputError(
-            "sizes", f"got {list(sizes)} entries for {list(counts)} masses", "give one for each cluster"
-        )
-    expected = [(low, high) for low, high in pairwise(counts)]
-    shapes = [tuple(matrix.shape) for matrix in parents]
-    if shapes != expected:
-        raise InputError("parents", f"got shapes {shapes}", f"with these masses they must be {expected}")
-
-
-def _rank_parents(matrix: csr_array, names: list[str], above: list[str]) -> list[SoftParents]:
-    """Return the parents of every row, likeliest first, without zeros."""
-    matrix = csr_array(matrix)
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((matrix.indices, -matrix.data, rows))
-    columns, chances = matrix.indices[order].tolist(), matrix.data[order].astype(np.float64).tolist()
-    ranked: list[SoftParents] = []
-    for name, start, stop in zip(names, matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
-        soft = tuple((above[columns[k]], chances[k]) for k in range(start, stop) if chances[k] > 0)
-        if not soft:
-            raise InputError("parents", f"cluster {name} has no parent", "let every row sum to 1")
-        ranked.append(soft)
-    return ranked

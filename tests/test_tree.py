@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 from graphsoft.errors import InputError
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.tree import Tree, build_tree
+from graphsoft.tree import Tree
+from graphsoft.tree_building import build_tree
 from naive import tree as naive
 from shared.trees import make_tree, parent_chains
 
@@ -183,6 +184,32 @@ def test_everything_is_frozen_and_the_input_untouched():
     assert tree == build_tree([matrix], [[1, 1], [0.7, 1.3]], [[1, 1], [1, 1]])
 
 
+@given(parent_chains())
+def test_a_printed_tree_has_each_cluster_under_its_parent(chain):
+    tree = make_tree(chain)
+    tree = replace(tree, names={node.id: f"name of {node.id}" for node in tree.nodes[::2]})
+    above = {}
+    for line in str(tree).splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        id, size, *name = line.split()
+        node = tree.find(id)
+        assert size == f"({node.size})"
+        assert " ".join(name) == tree.names.get(id, "")
+        assert node.parent == above.get(depth - 1)
+        above = {place: name for place, name in above.items() if place < depth} | {depth: id}
+    assert len(str(tree).splitlines()) == len(tree)
+
+
+def test_a_large_tree_is_printed_without_its_lower_levels():
+    up = csr_array((np.ones(300), np.arange(300) % 5, np.arange(301)), shape=(300, 5))
+    tree = build_tree([up], [np.ones(300), np.full(5, 60.0)], [[1] * 300, [60] * 5])
+    assert str(tree).splitlines() == ["root (300)", *(f"  1-{q} (60)" for q in range(5)), "... and 300 more"]
+    flat = build_tree([], [np.ones(300)], [[1] * 300])
+    assert len(str(flat).splitlines()) == 202
+    assert str(flat).endswith("... and 100 more")
+    assert len(str(caterpillar(5_000)).splitlines()) == 200
+
+
 def caterpillar(levels):
     """Two clusters on every level but the top: one carries on, the other ends under it."""
     step = csr_array(np.array([[1.0, 0.0], [1.0, 0.0]]))
@@ -251,4 +278,4 @@ def test_trees_made_by_hand_are_checked():
             with pytest.raises(InputError, match=r"^tree: has nodes that do not hang together"):
                 action(odd)
     tree.cut(count=2)
-    assert set(vars(copy.copy(tree))) == {"nodes", "level_sizes"}
+    assert set(vars(copy.copy(tree))) == {"nodes", "level_sizes", "names"}

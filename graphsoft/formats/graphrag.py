@@ -42,7 +42,7 @@ def community_columns(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> tree = build_tree([csr_array([[1.0], [1.0]])], [[2.0, 3.0], [5.0]], [[1, 2], [3]])
     >>> columns = community_columns(tree, [[0, 1, 1], [0, 0, 0]], ["X", "Y", "Z"], {})
     >>> columns["community"], columns["level"], columns["parent"], columns["children"]

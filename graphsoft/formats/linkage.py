@@ -53,7 +53,7 @@ def linkage_of(tree: Tree, weights: csr_array) -> Linkage:
 
     Examples
     --------
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> up = csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> tree = build_tree([up], [[4.0, 4.0, 2.0], [8.0, 2.0]], [[4, 4, 2], [8, 2]])
     >>> steps = csr_array([[2.0, 2.0, 0.0], [2.0, 1.5, 0.5], [0.0, 0.5, 1.5]])

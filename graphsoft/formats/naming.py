@@ -13,24 +13,26 @@ __all__ = ["checked_names", "distinct_texts", "plain", "refuse"]
 
 
 def checked_names(tree: Tree, names: Mapping[str, str] | None) -> dict[str, str]:
-    """Check that names are text and belong to clusters of the tree.
+    """Check that names are text and belong to clusters of the tree; without any, take those of the tree.
 
     Examples
     --------
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> checked_names(build_tree([], [[1.0]], [[1]]), {"0-0": "all"})
     {'0-0': 'all'}
     """
-    if not isinstance(names or {}, Mapping):
+    if names is None:
+        return dict(tree.names)
+    if not isinstance(names, Mapping):
         raise InputError("names", f"got {shown(names)}", "pass a mapping from ids of clusters to their names")
-    for id, name in (names or {}).items():
+    for id, name in names.items():
         try:
             tree.find(id)
         except InputError as error:
             raise InputError("names", error.problem, error.remedy) from None
         if not isinstance(name, str):
             raise InputError("names", f"names {id!r} {shown(name)}", "pass text")
-    return dict(names or {})
+    return dict(names)
 
 
 def refuse(names: Iterable[str], unfit: re.Pattern[str], format: str) -> None:

@@ -40,7 +40,7 @@ def tree_to_networkx(tree: Tree, names: Mapping[str, str], heights: Mapping[str,
 
     Examples
     --------
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> tree = build_tree([csr_array([[1.0], [1.0]])], [[2.0, 3.0], [5.0]], [[2, 3], [5]])
     >>> tree_to_networkx(tree, {}, dict.fromkeys(["0-0", "0-1", "1-0"], 0.0)).edges(data="p")
     OutEdgeDataView([('1-0', '0-0', 1.0), ('1-0', '0-1', 1.0)])

@@ -45,7 +45,7 @@ def tree_to_newick(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> tree = build_tree([csr_array([[1.0], [1.0]])], [[2.0, 3.0], [5.0]], [[2, 3], [5]])
     >>> tree_to_newick(tree, names={"0-1": "it's"})
     "(0-0,'it''s')1-0;\n"

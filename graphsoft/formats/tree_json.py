@@ -32,7 +32,7 @@ def tree_to_json(
     path : path-like, optional
         Write to this file, in UTF-8, whole or not at all.
     names : mapping of str to str, optional
-        Names for some or all ids; a node without one is called by its id.
+        Names for some or all ids, by default those of the tree; a node without one is called by its id.
     details : mapping of str to mapping, optional
         For some or all ids, more fields of the node, of types that JSON has.
 
@@ -45,7 +45,7 @@ def tree_to_json(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from graphsoft.tree import build_tree
+    >>> from graphsoft.tree_building import build_tree
     >>> tree = build_tree([csr_array([[1.0], [1.0]])], [[2.0, 3.0], [5.0]], [[2, 3], [5]])
     >>> print(tree_to_json(tree, names={"1-0": "all"}))
     {"name":"all","id":"1-0","level":1,"mass":5.0,"size":5,"parents":[],"children":[

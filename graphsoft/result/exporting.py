@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from graphsoft.result.distinctive import Distinctive
 from graphsoft.result.intact import intact_graph
 from graphsoft.result.steps import central_points, steps_between
 from graphsoft.storage.atomic import PathLike
+
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = [
     "to_csv",
@@ -42,7 +45,7 @@ Names = Mapping[str, str] | None
 
 
 def to_json(
-    h: Any,
+    h: Hierarchy,
     path: PathLike | None = None,
     *,
     names: Names = None,
@@ -101,10 +104,10 @@ def to_json(
                     columns.indices[entries].tolist(), columns.data[entries].tolist(), strict=True
                 )
             ]
-    return tree_to_json(h.tree, path, _names(h, names), details)
+    return tree_to_json(h.tree, path, names, details)
 
 
-def to_newick(h: Any, path: PathLike | None = None, *, names: Names = None) -> str | None:
+def to_newick(h: Hierarchy, path: PathLike | None = None, *, names: Names = None) -> str | None:
     r"""Write the tree in the Newick format of phylogenetics.
 
     Leaves are the finest clusters, and inner nodes have labels too. Branches are as long as the heights of
@@ -124,10 +127,10 @@ def to_newick(h: Any, path: PathLike | None = None, *, names: Names = None) -> s
     >>> h.to_newick(names={"0-1": "far away"})
     "(0-0:1.0,'far away':1.0)root;\n"
     """
-    return tree_to_newick(h.tree, path, _names(h, names), _linkage(h).heights)
+    return tree_to_newick(h.tree, path, names, _linkage(h).heights)
 
 
-def to_linkage(h: Any) -> Array:
+def to_linkage(h: Hierarchy) -> Array:
     """Turn the tree into a linkage matrix of SciPy, over the finest clusters.
 
     Leaf i is cluster ``0-i``. Clusters are merged level by level, within their parent. Among these, the pair
@@ -156,7 +159,7 @@ def to_linkage(h: Any) -> Array:
     return _linkage(h).matrix
 
 
-def to_networkx(h: Any, of: str = TREE, *, names: Names = None) -> Any:
+def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
     """Make a networkx graph of the tree, or of the points.
 
     Parameters
@@ -185,7 +188,7 @@ def to_networkx(h: Any, of: str = TREE, *, names: Names = None) -> Any:
     '1-0'
     """
     if choice("of", of, (TREE, POINTS)) == TREE:
-        return tree_to_networkx(h.tree, checked_names(h.tree, _names(h, names)), _linkage(h).heights)
+        return tree_to_networkx(h.tree, checked_names(h.tree, names), _linkage(h).heights)
     columns = {name: values.tolist() for name, values in _points(h).items() if name != "point"}
     for level in range(len(h)):
         columns[f"level_{level}"] = [f"{level}-{label}" for label in columns[f"level_{level}"]]
@@ -193,7 +196,7 @@ def to_networkx(h: Any, of: str = TREE, *, names: Names = None) -> Any:
     return points_to_networkx(intact_graph(h).adjacency, h.nodes, columns, memberships)
 
 
-def to_graphml(h: Any, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_graphml(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
     """Write the graph of :meth:`to_networkx` as GraphML, for Gephi, Cytoscape, yEd or igraph.
 
     Names of points become texts, which must differ, and memberships the text of a JSON object. Control
@@ -208,12 +211,12 @@ def to_graphml(h: Any, path: PathLike, of: str = TREE, *, names: Names = None) -
     write_graphml(to_networkx(h, of, names=names), path)
 
 
-def to_gexf(h: Any, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_gexf(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
     """Write the graph of :meth:`to_networkx` as GEXF, for Gephi; see :meth:`to_graphml`."""
     write_gexf(to_networkx(h, of, names=names), path)
 
 
-def to_frame(h: Any, of: str = POINTS, *, library: str = "pandas", names: Names = None) -> Any:
+def to_frame(h: Hierarchy, of: str = POINTS, *, library: str = "pandas", names: Names = None) -> Any:
     """Make a data frame with a row for each point, or for each cluster.
 
     Parameters
@@ -248,7 +251,7 @@ def to_frame(h: Any, of: str = POINTS, *, library: str = "pandas", names: Names 
     return as_frame(_columns(h, of, names), library)
 
 
-def to_csv(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
+def to_csv(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
     """Write the rows of :meth:`to_frame` as CSV, in UTF-8 with all texts in quotes.
 
     A text that a spreadsheet would run as a formula gets a ``'`` before it, as
@@ -263,7 +266,7 @@ def to_csv(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None) -> 
     columns_to_csv(_columns(h, of, names), path)
 
 
-def to_parquet(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
+def to_parquet(h: Hierarchy, path: PathLike, of: str = POINTS, *, names: Names = None) -> None:
     """Write the rows of :meth:`to_frame` as Parquet; it needs pyarrow.
 
     Parameters
@@ -276,7 +279,7 @@ def to_parquet(h: Any, path: PathLike, of: str = POINTS, *, names: Names = None)
 
 
 def to_graphrag(
-    h: Any,
+    h: Hierarchy,
     path: PathLike | None = None,
     *,
     entities: Any = None,
@@ -314,20 +317,16 @@ def to_graphrag(
     1          1      0      -1  Community 1    17
     """
     labels = [level.labels for level in h]
-    known = checked_names(h.tree, _names(h, names))
+    known = checked_names(h.tree, names)
     columns = community_columns(h.tree, labels, distinct_texts(h.nodes), known, entities, relationships)
     return as_frame(columns) if path is None else columns_to_parquet(columns, path)
 
 
-def _names(h: Any, names: Names) -> Names:
-    return h.cluster_names if names is None else names
-
-
-def _linkage(h: Any) -> Linkage:
+def _linkage(h: Hierarchy) -> Linkage:
     return linkage_of(h.tree, steps_between(intact_graph(h), h._memberships(0)))
 
 
-def _central(h: Any, count: int) -> list[tuple[str, list[int]]]:
+def _central(h: Hierarchy, count: int) -> list[tuple[str, list[int]]]:
     graph = intact_graph(h)
     found = [central_points(graph, h._memberships(level), count) for level in range(len(h))]
     return [
@@ -335,7 +334,7 @@ def _central(h: Any, count: int) -> list[tuple[str, list[int]]]:
     ]
 
 
-def _words(h: Any, words: int | Sequence[Distinctive]) -> Sequence[Distinctive]:
+def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinctive]:
     if isinstance(words, Sequence) and all(isinstance(each, Distinctive) for each in words):
         known = {node.id for node in h.tree.nodes}
         if all(set(each.ids) <= known for each in words):
@@ -348,7 +347,7 @@ def _words(h: Any, words: int | Sequence[Distinctive]) -> Sequence[Distinctive]:
     )
 
 
-def _points(h: Any) -> dict[str, Any]:
+def _points(h: Hierarchy) -> dict[str, Any]:
     columns: dict[str, Any] = {"point": list(h.nodes)}
     for number, level in enumerate(h):
         h._memberships(number)  # which were perhaps changed by hand
@@ -360,10 +359,10 @@ def _points(h: Any) -> dict[str, Any]:
     return columns
 
 
-def _columns(h: Any, of: str, names: Names) -> dict[str, Any]:
+def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
     if choice("of", of, (POINTS, CLUSTERS)) == POINTS:
         return _points(h)
-    tree, known = h.tree, checked_names(h.tree, _names(h, names))
+    tree, known = h.tree, checked_names(h.tree, names)
     nodes = [node for node in tree.nodes if node.level < len(h)]
     heights, graph = _linkage(h).heights, intact_graph(h)
     figures: list[ClusterDescription] = []

@@ -34,7 +34,8 @@ from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
 from graphsoft.result.updating import partial_update
-from graphsoft.tree import Tree, build_tree
+from graphsoft.tree import Tree
+from graphsoft.tree_building import build_tree
 
 __all__ = ["Hierarchy"]
 
@@ -87,7 +88,7 @@ class Hierarchy(Sequence[Level]):
         return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
 
     def _repr_html_(self) -> str:
-        return self.tree.as_html(self.cluster_names, repr(self))
+        return self.tree.as_html(repr(self))
 
     @property
     def nodes(self) -> Sequence[Any]:
@@ -105,7 +106,7 @@ class Hierarchy(Sequence[Level]):
         check_levels(self.levels, len(self.graph))
         sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
         parents = [level.parents for level in self.levels if level.parents is not None]
-        return build_tree(parents, [level.mass for level in self.levels], sizes)
+        return build_tree(parents, [level.mass for level in self.levels], sizes, self.cluster_names)
 
     def between(self, a: str, b: str, count: int = 10) -> TornPoints:
         """Find the points that are the most torn between two clusters of a level.
@@ -174,7 +175,7 @@ class Hierarchy(Sequence[Level]):
         return described(intact_graph(self), memberships, level, features, self.cluster_names)
 
     def distinctive(
-        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None
+        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None, statistic: str = "auto"
     ) -> Distinctive:
         """Find the features, or words, that set the clusters of a level apart.
 
@@ -189,12 +190,17 @@ class Hierarchy(Sequence[Level]):
             columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
             Another table of the same points: for example words, if embeddings were clustered.
+        statistic : {"auto", "rates", "c-tf-idf", "difference"}
+            ``"rates"`` is for counts and tf-idf of words: how much more often a word comes than in the rest,
+            in standard errors. ``"c-tf-idf"`` is for them too, as in BERTopic. ``"difference"`` is for
+            measurements: the difference of the means, in standard deviations. ``"auto"`` takes rates if more
+            than half of all entries are 0 and none is negative, and else the difference.
 
         Returns
         -------
         Distinctive
-            For each cluster pairs of ``(name, score)``, the most distinctive first. How words and other
-            features are scored is said in :mod:`graphsoft.result.distinctive`.
+            For each cluster pairs of ``(name, score)``, the most distinctive first. Formulas are in
+            :mod:`graphsoft.result.feature_scores`. It does not matter whether the table is sparse or dense.
 
         Examples
         --------
@@ -214,9 +220,9 @@ class Hierarchy(Sequence[Level]):
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
         known = column_names(columns if names is None else names, values.shape[1])
-        scores, meaning = distinctive(values, self._memberships(level), count, known)
+        scores, used = distinctive(values, self._memberships(level), count, known, statistic)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
-        return Distinctive(ids, scores, meaning)
+        return Distinctive(ids, scores, used)
 
     def compare(self, other: Any) -> Comparison:
         """Compare this hierarchy with another clustering of the same points.

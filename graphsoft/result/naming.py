@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer
-from graphsoft.result.distinctive import RATES, Scores
+from graphsoft.result.distinctive import Scores
+from graphsoft.result.feature_scores import DIFFERENCE
+
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["checked_cluster_names", "name_clusters"]
 
@@ -34,30 +38,30 @@ def checked_cluster_names(names: Any, sizes: Sequence[int]) -> dict[str, str]:
     return {str(id): str(name) for id, name in names.items()}
 
 
-def _name_of_features(scores: Scores, meaning: str) -> str:
+def _name_of_features(scores: Scores, statistic: str) -> str:
     """Make a name of the features that set a cluster apart: words, or what is high and what is low.
 
     Examples
     --------
-    >>> from graphsoft.result.distinctive import DIFFERENCES, RATES
-    >>> _name_of_features((("size", 3.2), ("price", -2.0)), DIFFERENCES)
+    >>> _name_of_features((("size", 3.2), ("price", -2.0)), "difference")
     'high size, low price'
-    >>> _name_of_features((("apple", 3.2), ("pear", 2.1)), RATES)
+    >>> _name_of_features((("apple", 3.2), ("pear", 2.1)), "rates")
     'apple, pear'
     """
-    if meaning == RATES:
-        return SEPARATOR.join(str(word) for word, _ in scores)
-    return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+    if statistic == DIFFERENCE:
+        return SEPARATOR.join(f"{'high' if score > 0 else 'low'} {name}" for name, score in scores)
+    return SEPARATOR.join(str(word) for word, _ in scores)
 
 
 def name_clusters(
-    h: Any,
+    h: Hierarchy,
     names: Mapping[str, str] | None = None,
     *,
     count: int = 3,
     feature_names: Any = None,
     X: Any = None,
-) -> Any:
+    statistic: str = "auto",
+) -> Hierarchy:
     """Name clusters, by what sets them apart or as you say.
 
     Parameters
@@ -67,13 +71,14 @@ def name_clusters(
         have. Without it every cluster of every level is named by the features that set it apart.
     count : int
         Of how many features a name is made.
-    feature_names, X
-        The names of the features, and another table of the same points; see :meth:`distinctive`.
+    feature_names, X, statistic
+        The names of the features, another table of the same points, and how features are scored; see
+        :meth:`distinctive`.
 
     Returns
     -------
     Hierarchy
-        The same one with `cluster_names`.
+        The same one with `cluster_names`. ``print(h.tree)`` shows them.
 
     Examples
     --------
@@ -81,15 +86,19 @@ def name_clusters(
     >>> h = graphsoft.hierarchy([[0.0, 1.0], [1.0, 9.0], [50.0, 8.0], [51.0, 2.0]], [2], n_neighbors=1)
     >>> h.name_clusters(feature_names=["width", "height"], count=1).cluster_names
     {'0-0': 'low width', '0-1': 'high width'}
+    >>> print(h.name_clusters(feature_names=["width", "height"], count=1).tree)
+    root (4)
+      0-0 (2) low width
+      0-1 (2) high width
     >>> h.name_clusters({"0-1": "wide"}).cluster_names
     {'0-1': 'wide'}
     """
     if names is None:
         integer("count", count, 1)
-        found = [h.distinctive(level, count, names=feature_names, X=X) for level in range(len(h))]
+        asked = {"names": feature_names, "X": X, "statistic": statistic}
         names = {
-            id: _name_of_features(scores, each.meaning)
-            for each in found
+            id: _name_of_features(scores, each.statistic)
+            for each in (h.distinctive(level, count, **asked) for level in range(len(h)))
             for id, scores in zip(each.ids, each.scores, strict=True)
             if scores
         }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsoft.errors import InputError, shown
 from graphsoft.linalg.memberships import entropies
 from graphsoft.result.description import margins
 from graphsoft.result.steps import best_in_rows
 from graphsoft.result.tables import aligned
+
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["Place", "PointDescription", "point"]
 
@@ -96,7 +99,7 @@ def _row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
         raise InputError("name", problem, f"use one of {known}") from None
 
 
-def point(h: Any, name: Any) -> PointDescription:
+def point(h: Hierarchy, name: Any) -> PointDescription:
     """Show one point on every level.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.report import LevelReport, Report
@@ -32,6 +32,9 @@ from graphsoft.storage.records import (
 )
 from graphsoft.version import installed_version
 
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
+
 __all__ = ["unpack_levels", "unpack_report", "unpack_settings", "write_hierarchy"]
 
 OF_LEVEL_REPORT = {
@@ -60,7 +63,7 @@ OF_SETTINGS = {
 }
 
 
-def write_hierarchy(path: PathLike, h: Any, features: bool) -> None:
+def write_hierarchy(path: PathLike, h: Hierarchy, features: bool) -> None:
     """Check a hierarchy, and write it to a file, with or without its features."""
     if not is_flag(features):
         raise InputError("features", f"got {shown(features)}", "use True or False")

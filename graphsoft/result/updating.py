@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
@@ -17,13 +17,16 @@ from graphsoft.result.growth import grown, refined_levels
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
+
 __all__ = ["partial_update"]
 
 
 @watches_progress("neighbors", "re-fitting")
 def partial_update(
-    h: Any, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
-) -> Any:
+    h: Hierarchy, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
+) -> Hierarchy:
     """Add new points, and refine memberships only near them.
 
     The new points are joined to their nearest among old and new ones and start from what

@@ -16,7 +16,7 @@ from graphsoft import version
 from graphsoft.cli import command, writing
 from graphsoft.cli.summary import score_levels, summarize
 from graphsoft.errors import GraphsoftWarning, InputError
-from graphsoft.tree import build_tree
+from graphsoft.tree_building import build_tree
 from shared.stand_in import StandInLevel, stand_in
 
 DATA = Path(__file__).parents[2] / "data"

@@ -62,14 +62,20 @@ def mean_difference(x, s):
     return ((s * x).sum() / s.sum() - ((1 - s) * x).sum() / (1 - s).sum()) / x.std()
 
 
-def rate_ratio(X, s, word):
-    """How much more often a word occurs in the cluster than in the rest, in standard errors; at least 0."""
-    X = X / X[X > 0].mean()
+def rate_ratio(X, S, q, word):
+    """How much more often a word occurs in a cluster than in the rest, in standard errors; at least 0."""
+    X, s = X / X[X > 0].mean(), S[:, q]
     inside, total = s @ X[:, word], X[:, word].sum()
     one, other = inside + 0.01 * total, total - inside + 0.01 * total
     words, all_words = (s @ X).sum(), X.sum()
     rates = (one / (words + 0.01 * all_words)) / (other / (all_words - words + 0.01 * all_words))
     return max(0.0, math.log(rates)) / math.sqrt(1 / one + 1 / other)
+
+
+def class_tf_idf(X, S, q, word):
+    """The part of the cluster's words, times the logarithm of 1 plus words per cluster over uses of it."""
+    words = S[:, q] @ X
+    return words[word] / words.sum() * math.log(1 + X.sum() / S.shape[1] / X[:, word].sum())
 
 
 # two clusterings

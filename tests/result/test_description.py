@@ -17,7 +17,7 @@ from graphsoft.result.distinctive import distinctive
 from graphsoft.result.steps import best_in_rows
 from naive import description as naive
 from shared.shapes import cloud, graph_of, ring_of_cliques
-from shared.strategies import factored_graphs, memberships, small
+from shared.strategies import factored_graphs, small
 
 
 def close(found, expected, scale=1.0):
@@ -26,15 +26,6 @@ def close(found, expected, scale=1.0):
 
 def rows_of(S):
     return sp.csr_array(S)
-
-
-@st.composite
-def tables(draw, min_size=-3):
-    """A table, and memberships of its rows."""
-    n, d, m = draw(st.integers(1, 8)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    value = st.integers(min_size, 5).map(float)
-    X = np.array([[draw(value) for _ in range(d)] for _ in range(n)])
-    return X, draw(memberships(n, m))
 
 
 # points
@@ -107,7 +98,7 @@ def test_a_cluster_that_holds_everything_but_rounding_is_not_compared_with_the_r
     S[0] = [1 - 2e-12, 2e-12]
     found = described(graph_of(ring_of_cliques(2, 4)), sp.csr_array(S), 0, [(), ()], {})
     assert np.isnan(found[0].cohesion)
-    scores, _ = distinctive(np.arange(16.0).reshape(8, 2), sp.csr_array(S), 3, range(2))
+    scores, _ = distinctive(np.arange(16.0).reshape(8, 2), sp.csr_array(S), 3, range(2), "difference")
     assert scores[0] == ()
 
 
@@ -182,72 +173,6 @@ def test_a_data_frame_needs_pandas(monkeypatch):
         table.to_pandas()
 
 
-# features
-
-
-@given(tables())
-def test_columns_are_scored_by_differences_of_means(case):
-    X, S = case
-    names = [f"x{column}" for column in range(X.shape[1])]
-    for values in (X, X.astype(np.float32)):
-        scores, _ = distinctive(values, rows_of(S), 9, names)
-        for q, found in enumerate(scores):
-            expected = {name: naive.mean_difference(X[:, at], S[:, q]) for at, name in enumerate(names)}
-            assert {name for name, value in expected.items() if abs(value) > 1e-8} == {n for n, _ in found}
-            close([score for _, score in found], [expected[name] for name, _ in found])
-            sizes = [abs(score) for _, score in found]
-            assert sizes == sorted(sizes, reverse=True)
-
-
-@given(tables())
-def test_sparse_columns_are_scored_in_the_same_way_where_a_cluster_has_them(case):
-    X, S = case
-    X[0, 0] = -4.0  # without a negative entry, columns would be words
-    scores, meaning = distinctive(sp.csr_array(X), rows_of(S), 9, range(X.shape[1]))
-    assert "means" in meaning
-    for q, found in enumerate(scores):
-        for column, score in found:
-            np.testing.assert_allclose(score, naive.mean_difference(X[:, column], S[:, q]), atol=1e-6)
-
-
-@given(tables(min_size=0), st.sampled_from([1.0, 0.25, 1e300, 1e-300]))
-def test_words_are_scored_by_ratios_of_rates(case, unit):
-    X, S = case
-    if not X.any():
-        return
-    scores, meaning = distinctive(sp.csr_array(X * unit), rows_of(S), 9, range(X.shape[1]))
-    assert "often" in meaning
-    for q, found in enumerate(scores):
-        expected = {
-            word: naive.rate_ratio(X, S[:, q], word) for word in range(X.shape[1]) if S[:, q] @ X[:, word] > 0
-        }
-        assert {word for word, value in expected.items() if value > 1e-8} == {word for word, _ in found}
-        np.testing.assert_allclose(
-            [score for _, score in found], [expected[word] for word, _ in found], rtol=1e-7, atol=1e-9
-        )
-
-
-def test_scores_do_not_depend_on_the_unit_however_extreme():
-    X = cloud(60, d=2)
-    S = rows_of(np.eye(5)[np.arange(60) // 12])
-    once, _ = distinctive(X, S, 2, "ab")
-    for unit in (1e-290, 1e290):
-        again, _ = distinctive(X * unit, S, 2, "ab")
-        for one, other in zip(once, again, strict=True):
-            assert [name for name, _ in one] == [name for name, _ in other]
-            close([score for _, score in one], [score for _, score in other])
-
-
-def test_a_table_read_in_blocks_gives_the_same_scores(monkeypatch):
-    X, S = cloud(200, d=4), rows_of(np.eye(5)[np.arange(200) // 40])
-    whole, _ = distinctive(X, S, 4, range(4))
-    monkeypatch.setattr("graphsoft.result.distinctive.NUMBERS_AT_ONCE", 28)
-    parts, _ = distinctive(X, S, 4, range(4))
-    for one, other in zip(whole, parts, strict=True):
-        assert [name for name, _ in one] == [name for name, _ in other]
-        close([score for _, score in one], [score for _, score in other])
-
-
 def test_steps_taken_in_blocks_give_the_same_description(monkeypatch):
     h = graphsoft.hierarchy(cloud(200), levels=[20, 5])
     whole = h.describe(0)
@@ -266,18 +191,6 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
         found.append((repr(h.describe().clusters), repr(h.distinctive().scores)))
     assert found[0] == found[1]
-
-
-def test_words_may_come_from_another_table_of_the_same_points():
-    h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
-    words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
-    found = h.distinctive(X=words, names=np.array(["bat", "puck", "the"]), count=1)
-    assert {each[0][0] for each in found} == {"bat", "puck"}
-    assert found.ids == ("0-0", "0-1")
-    assert "bat +" in str(found)
-    assert repr(found).startswith("Distinctive(2 clusters")
-    frame = pd.DataFrame(h.features.values, columns=list("xyz"))
-    assert {name for name, _ in h.distinctive(names=frame.columns)[0]} <= set("xyz")
 
 
 def test_invalid_arguments_are_refused():

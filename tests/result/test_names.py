@@ -1,5 +1,7 @@
 """Names of points and of clusters."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -119,6 +121,8 @@ def test_clusters_keep_the_names_that_the_caller_gives(tmp_path):
     assert h.cluster_names == {}
     assert "1-0 revolt!" in str(named.describe())
     assert named.describe()[0].name == "revolt!"
+    assert "1-0 (39) revolt!" in str(named.tree)
+    assert json.loads(named.to_json())["children"][0]["name"] == "revolt!"
     assert "1-0 revolt!" in str(named.point("Enjolras"))
     named.save(tmp_path / "model.graphsoft")
     assert graphsoft.load(tmp_path / "model.graphsoft").cluster_names == named.cluster_names

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from graphsoft.tree import build_tree
+from graphsoft.tree_building import build_tree
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from graphsoft.tree import Node, Tree, build_tree
+from graphsoft.tree import Node, Tree
+from graphsoft.tree_building import build_tree
 
 
 def small_tree(mass=1.0):
