@@ -17,6 +17,7 @@ from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import write_container
 from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
 from graphsoft.storage.records import (
+    are_number_pairs,
     are_numbers,
     are_pairs,
     are_texts,
@@ -48,7 +49,13 @@ OF_LEVEL_REPORT = {
     "pairs_kept": is_whole_or_none,
     "pairs_known": is_whole_or_none,
 }
-OF_REPORT = {"nodes": is_whole, "edges": is_whole, "components": is_whole, "notes": are_texts}
+OF_REPORT = {
+    "nodes": is_whole,
+    "edges": is_whole,
+    "components": is_whole,
+    "notes": are_texts,
+    "scaling": are_number_pairs,
+}
 OF_SETTINGS = {
     "levels": are_whole,
     "polish": is_flag,

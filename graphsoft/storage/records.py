@@ -16,6 +16,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.storage.packing import pack_value, unpack_value
 
 __all__ = [
+    "are_number_pairs",
     "are_numbers",
     "are_pairs",
     "are_texts",
@@ -114,3 +115,8 @@ def are_numbers(values: Any) -> bool:
 def are_pairs(values: Any) -> bool:
     """Tell whether a value is a tuple of pairs."""
     return isinstance(values, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in values)
+
+
+def are_number_pairs(values: Any) -> bool:
+    """Tell whether a value is a tuple of pairs of numbers."""
+    return are_pairs(values) and all(are_numbers(pair) for pair in values)
