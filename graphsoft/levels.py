@@ -13,6 +13,7 @@ from graphsoft.aliases import Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.climbing import fit
+from graphsoft.fitting.memory import check_memory
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
@@ -110,6 +111,8 @@ def hierarchy(
     ------
     InputError
         For an argument that cannot be used, before any long work.
+    NotEnoughMemory
+        If X needs more memory than there is, which :func:`graphsoft.estimate` tells; before any long work.
 
     Examples
     --------
@@ -139,6 +142,7 @@ def hierarchy(
         warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
     beside = features_beside(given, features, metric)
+    check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()
     settings, reasons = with_suggested_levels(sample, settings, random, progress) if auto else (settings, ())
