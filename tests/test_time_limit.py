@@ -1,11 +1,14 @@
 """`time_limit` of `graphsoft.hierarchy`: the best so far, valid, and a report that says so."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import graphsoft
 from graphsoft import deadline
+from graphsoft.cli.command import main
 from graphsoft.errors import InputError
 from shared.shapes import cloud, cloud_graph
 
@@ -118,3 +121,25 @@ def test_what_was_stopped_is_saved(tmp_path):
     h = graphsoft.hierarchy(cloud(), [9, 3], time_limit=1e-9)
     h.save(tmp_path / "model")
     assert graphsoft.load(tmp_path / "model").report == h.report
+
+
+def test_the_command_line_and_the_estimator_pass_it_on(tmp_path, capsys):
+    folder = tmp_path / "out"
+    command = [
+        "hierarchy",
+        "data/iris.csv",
+        "--levels",
+        "9,3",
+        "--drop",
+        "label",
+        "--quiet",
+        "-o",
+        str(folder),
+    ]
+    assert main([*command, "--time-limit", "1e-9"]) == 0
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    assert [level["stopped"] for level in report["report"]["levels"]] == [True, True]
+    assert main([*command, "--time-limit", "0"]) == 1
+    assert "graphsoft: --time-limit: got 0" in capsys.readouterr().err
+    model = graphsoft.SoftHierarchy([9, 3], time_limit=1e-9).fit(cloud())
+    assert all(level.stopped for level in model.hierarchy_.report.levels)
