@@ -168,10 +168,10 @@ def _deadline(time_limit: Any, settings: Settings) -> Deadline:
 
 
 def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
-    """Warn if more than half of all texts are in one of three or more clusters: they may share no words."""
+    """Warn if one cluster has half of all texts, and twice an even share: they may share no words."""
     sizes = np.bincount(levels[-1].labels, minlength=len(levels[-1].mass))
     largest, texts = int(sizes.argmax()), int(sizes.sum())
-    if len(sizes) < 3 or 2 * sizes[largest] <= texts:
+    if sizes[largest] <= texts * max(1 / 2, 2 / len(sizes)):
         return
     remedy = "leave out texts that share no word with another, or ask for more clusters at the top"
     if len(levels) > 1:

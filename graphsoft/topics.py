@@ -230,8 +230,8 @@ def label_layers(h: Hierarchy) -> list[Array]:
 
     Examples
     --------
-    >>> h = hierarchy([[0, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1).name_clusters({"0-0": "low"})
-    >>> [layer.tolist() for layer in label_layers(h)]
+    >>> h = hierarchy([[0.0, 1.0], [1.0, 9.0], [50.0, 8.0], [51.0, 2.0]], [2], n_neighbors=1)
+    >>> [layer.tolist() for layer in label_layers(h.name_clusters({"0-0": "low"}))]
     [['low', 'low', '0-1', '0-1']]
     """
     layers = []

@@ -249,12 +249,10 @@ def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
 
 def _objects(labels: Any) -> Any:
     """Take the values out of arrays and columns: whole numbers stay whole, and masked ones become None."""
-    for method in ("to_list", "to_pylist"):  # columns of pandas and polars; of pyarrow
+    for method in ("tolist", "to_list", "to_pylist"):  # of NumPy and pandas; of polars; of pyarrow
         if hasattr(labels, method):
             return getattr(labels, method)()
-    if hasattr(labels, "to_numpy"):
-        labels = labels.to_numpy(dtype=object)
-    return labels.tolist() if isinstance(labels, np.ndarray) else labels
+    return labels
 
 
 def _is_unknown(label: Any) -> bool:

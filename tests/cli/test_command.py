@@ -6,13 +6,13 @@ import runpy
 import sys
 import types
 import warnings
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import load_npz
 
-from graphsoft import version
 from graphsoft.cli import command, writing
 from graphsoft.cli.summary import score_levels, summarize
 from graphsoft.errors import GraphsoftWarning, InputError
@@ -315,14 +315,14 @@ def test_no_command_shows_the_help(capsys):
 
 
 def test_version(capsys, monkeypatch):
-    monkeypatch.setattr(version.metadata, "version", lambda _: "1.2.3")
+    monkeypatch.setattr(metadata, "version", lambda _: "1.2.3")
     assert run("--version") == 0
     assert capsys.readouterr().out == "graphsoft 1.2.3\n"
 
     def absent(_):
-        raise version.metadata.PackageNotFoundError
+        raise metadata.PackageNotFoundError
 
-    monkeypatch.setattr(version.metadata, "version", absent)
+    monkeypatch.setattr(metadata, "version", absent)
     assert run("--version") == 0
     assert capsys.readouterr().out == "graphsoft unknown\n"
 

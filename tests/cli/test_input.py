@@ -16,7 +16,11 @@ from graphsoft.cli.scaling import Scaling, warn_of_spreads
 
 DATA = Path(__file__).parents[2] / "data"
 IRIS = str(DATA / "iris.csv")
-TABLES = [path for path in sorted(DATA.rglob("*.csv*")) if path.suffix in (".csv", ".gz")]
+TABLES = [
+    path
+    for path in sorted(DATA.rglob("*.csv*"))
+    if path.suffix in (".csv", ".gz") and path.name != "sentences.csv"  # which holds texts
+]
 WIDE = "a,b,c,kind\n" + "".join(
     f"{row % 3},{(row % 2) * 10**6 + row},{row % 5},{'xy'[row % 2]}\n" for row in range(30)
 )
@@ -171,8 +175,10 @@ def test_h5ad(tmp_path, capsys):
     h = saved(tmp_path, tmp_path / "a.h5ad", "--obsp", "connectivities", "--labels", "type")
     assert h.nodes[0] == "cell 0"
     assert run("hierarchy", tmp_path / "a.h5ad", "--levels", "3", "--obsm", "X_umap") == 1
-    assert capsys.readouterr().err.startswith(
-        "graphsoft: --obsm: there is no 'X_umap'. Remedy: choose one of 'X_pca'"
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .startswith("graphsoft: --obsm: there is no 'X_umap'. Remedy: choose one of 'X_pca'")
     )
 
 

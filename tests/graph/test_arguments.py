@@ -196,7 +196,9 @@ FINE = {("rng", "()"), ("rng", "[]"), ("rng", "array([1, 2])")}  # seeds for Num
 def test_wrong_keywords(function, keywords):
     for keyword in keywords:
         wrong = list(WRONG)
-        wrong += [None] * (keyword not in ("rng", "progress")) + [True] * (keyword != "polish")
+        wrong += [None] * (keyword not in ("rng", "progress")) + [True] * (
+            keyword not in ("polish", "progress")
+        )
         wrong += [0] * (keyword != "rng")
         for value in wrong:
             if isinstance(value, Unprintable) or (keyword, repr(value)) not in FINE:
