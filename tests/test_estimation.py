@@ -251,6 +251,18 @@ def test_features_in_a_file_need_less():
     assert inside - outside > 2 * 4 * 768 * 10**6
 
 
+def test_a_search_of_the_callers_own_is_not_counted():
+    within, own = (needed(Extent(10**6, 768, own_search=each), [10]) for each in (False, True))
+    assert within.stage == "neighbors"
+    assert own.stage == "joining"
+    assert own.stages["clustering"] == within.stages["clustering"]
+
+
+def test_the_smallest_input_needs_something():
+    for arguments in ((1, 1, 1), (2, 1, [2, 1]), (1, None, 1)):
+        assert graphsoft.estimate(*arguments, edges=0 if arguments[1] is None else None).peak > 0
+
+
 def test_a_real_limit_is_refused_by_the_command_line(tmp_path):
     pytest.importorskip("resource")
     np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(300_000, 16)).astype(np.float32))

@@ -166,13 +166,12 @@ def refine_in_groups(
     """
     wider, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
     memberships = groups_restored(wider, memberships, groups)
-    late = log.count(log_likelihood)
+    log.count(log_likelihood)
     for _ in range(sweeps):
-        if late:
+        if log.deadline.over:
             break
         stepped = narrow_sweeps(graph, memberships, 1, MIN_SHARE, log.count)
         memberships = groups_restored(stepped, memberships, groups)
-        late = log.deadline.over
     return memberships
 
 

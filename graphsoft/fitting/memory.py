@@ -21,7 +21,6 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import is_mapped
-from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.descent import MAX_REVERSE, SKETCH
 from graphsoft.neighbors.nearest import MORE, MORE_BY_PYNNDESCENT, search_within
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, thread_count
@@ -92,6 +91,8 @@ class Extent:
         Stored entries of a given graph, two for each edge.
     in_file : bool
         Whether the features are in a file, and so is what is derived from them.
+    own_search : bool
+        Whether the caller's own search finds the neighbors, of which nothing is known.
     """
 
     count: int
@@ -101,6 +102,7 @@ class Extent:
     words: int | None = None
     entries: int | None = None
     in_file: bool = False
+    own_search: bool = False
 
     @property
     def flat(self) -> bool:
@@ -211,13 +213,15 @@ def _index(entries: float) -> int:
 def _searching(extent: Extent) -> float:
     """Count the lists of neighbors, and what the search holds at its peak."""
     count, features, index = extent.count, extent.features or 0, _index(extent.count)
+    # factors, the distinct rows, the distinct row of each, and those with a direction
+    rows = 4 * NUMBER * count
+    lists = (index + NUMBER) * count * extent.neighbors
+    if extent.own_search:
+        return rows + lists
     words = None
     if extent.words is not None:
         words = WORD_SKEW * extent.words**2 / features + count**2
     search = search_within(count, features, extent.metric, extent.neighbors, words)
-    # factors, the distinct rows, the distinct row of each, and those with a direction
-    rows = 4 * NUMBER * count
-    lists = (index + NUMBER) * count * extent.neighbors
     return rows + lists + _of_search(extent, search, 0 if extent.in_file else features)
 
 
@@ -236,7 +240,7 @@ def _of_search(extent: Extent, search: str, in_memory: int) -> float:
     if search == "random trees":
         listed = extent.neighbors + MORE
         seen = SINGLE * count * (SKETCH if in_memory > 2 * SKETCH else in_memory)
-        # lists and their scores; a copy, which a round reads; flags of all; lists and flags by rank
+        # lists, scores and flags; lists and flags by rank, and as they were before the round
         lists = 3 * SINGLE + SINGLE + 3 * FLAG
         reverse = (SINGLE + FLAG) * MAX_REVERSE
         orders = 3 * SINGLE
@@ -288,10 +292,10 @@ def _of_levels(extent: Extent, levels: Sequence[int]) -> float:
 def check_memory(given: Graph | Features, settings: Settings) -> None:
     """Refuse input that needs more memory than there is, and warn if that is not certain.
 
-    Of a given graph the least is counted. If a method other than relation factorization finds a level, only
-    the graph of the points is counted.
+    Of a given graph the least is counted, and without polished relation factorization only the graph of the
+    points.
     """
-    levels = settings.levels if all(map(by_likelihood, settings.methods)) else ()
+    levels = settings.levels if settings.polished else ()
     if isinstance(given, Graph):
         extent, kind = Extent(len(given), 1, entries=given.adjacency.nnz), "nodes"
     else:
@@ -318,4 +322,5 @@ def _extent_of(given: Features, n_neighbors: int) -> Extent:
         max(1, min(n_neighbors, count - 1)),
         int(given.values.nnz) if sp.issparse(given.values) else None,
         in_file=is_mapped(given.values),
+        own_search=given.neighbors is not None,
     )
