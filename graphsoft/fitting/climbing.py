@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import matmul
 
@@ -19,8 +19,10 @@ from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.keeping import held, nodes_to_hold
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import Log, polish_level, refine_in_groups, with_rows
-from graphsoft.engine.sweeps import Fit, assess, groups_restored
+from graphsoft.engine.sweeps import assess, groups_restored
 from graphsoft.fitting.finding import find
+from graphsoft.fitting.fitted import FittedLevel
+from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
@@ -30,7 +32,7 @@ from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_on
 from graphsoft.methods import Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 
-__all__ = ["FittedLevel", "cluster_graphs", "fit"]
+__all__ = ["cluster_graphs", "fit"]
 
 # The walk that gives a cluster its parents stays where it is with this probability. Over the benchmark sets
 # the memberships of upper levels agree best with the classes from 0.5 to 0.67. The larger it is, the better
@@ -41,44 +43,6 @@ MIN_PARENT = 0.01
 # Narrow sweeps of an upper level after its wide one. With more of them its groups become likelier, but over
 # the benchmark sets they agree less with the classes.
 UPPER_SWEEPS = 1
-# Stands for the fit of a level until all levels are found.
-UNKNOWN = Fit(np.nan, np.nan)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedLevel:
-    """A level on its way to the result.
-
-    Attributes
-    ----------
-    memberships : csr_array of shape (n, m)
-        Of the points; while the levels are being found, of the nodes that are worked on.
-    graph : Graph
-        The graph of its clusters.
-    parents : csr_array of shape (m, m_above) or None
-    status : str
-    sweeps : int
-    trace : tuple of float
-        Log-likelihood for relation factorization, what is minimized for other methods.
-    seconds : float
-    likely : bool
-        Whether it was found by relation factorization.
-    stopped : bool
-        Whether there was no time to refine it to the end.
-    fit : Fit
-        How well it explains the graph of the points; known when all levels are found.
-    """
-
-    memberships: sp.csr_array
-    graph: Graph
-    parents: sp.csr_array | None
-    status: str
-    sweeps: int
-    trace: tuple[float, ...]
-    seconds: float
-    likely: bool = True
-    stopped: bool = False
-    fit: Fit = UNKNOWN
 
 
 def fit(
@@ -98,7 +62,9 @@ def fit(
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress)
     levels = _assessed(sample.graph, work, levels)
-    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, settings.polished)
+    if sample.pairs is not None:
+        levels = _on_given_graph(sample.graph, levels, settings.polished)
+    return from_the_heaviest(levels, sample.graph.degrees)
 
 
 def _climb_published(

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.engine.sweeps import Fit
-from graphsoft.fitting.climbing import FittedLevel
+from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs
 from graphsoft.linalg.memberships import likeliest
