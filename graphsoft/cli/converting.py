@@ -8,7 +8,7 @@ from typing import Any
 from graphsoft.cli.given import seems_a_model
 from graphsoft.datasets import read
 from graphsoft.errors import InputError
-from graphsoft.formats.graphs import check_ending, graph_to_file
+from graphsoft.formats.graph_files import check_ending, graph_to_file
 from graphsoft.formats.tables import labels_to_csv
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.graph import Graph

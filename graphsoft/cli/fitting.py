@@ -128,7 +128,7 @@ def graph(**options: Any) -> None:
     from graphsoft.cli.facts import graph_facts, summarize_facts
     from graphsoft.cli.given import as_given
     from graphsoft.cli.writing import check_file, show_json
-    from graphsoft.formats.graphs import check_ending, graph_to_file
+    from graphsoft.formats.graph_files import check_ending, graph_to_file
     from graphsoft.graph.reading import as_graph
 
     check_file(options["output"], options["input"])

@@ -54,7 +54,7 @@ def test_names_that_do_not_fit_leave_the_old_file(tmp_path):
     path.write_text("old")
     with pytest.raises(ValueError, match="zip"):
         labels_to_csv(["a"], [[0, 1]], [[0.0, 0.0]], path)
-    with pytest.raises(InputError, match="half of a character"):
+    with pytest.raises(InputError, match="a file of text cannot hold"):
         labels_to_csv(["\ud800"], [[0]], [[0.0]], path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["labels.csv"]

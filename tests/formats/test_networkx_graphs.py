@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import InputError
-from graphsoft.formats.network import tree_to_networkx, write_gexf, write_graphml
+from graphsoft.formats.networkx_graphs import tree_to_networkx, write_gexf, write_graphml
 from shared.trees import chain, small_tree
 
 STRANGE = [
