@@ -93,7 +93,8 @@ def cluster(**options: Any) -> None:
     from graphsoft.cli.summary import clustering_facts, score_labels, summarize_clustering
     from graphsoft.cli.writing import check_file, check_model, show_json
     from graphsoft.clustering import cluster as found_in
-    from graphsoft.formats.tables import labels_to_csv
+    from graphsoft.formats.frames import columns_to_csv
+    from graphsoft.formats.tables import point_columns
 
     check_file(options["output"], options["input"])
     check_model(options["save"])
@@ -106,7 +107,7 @@ def cluster(**options: Any) -> None:
         if options["save"] is not None:
             found.save(options["save"])
         if options["output"] is not None:
-            labels_to_csv(found.nodes, [found.labels], [found.entropy], options["output"])
+            columns_to_csv(point_columns(found.nodes, [found]), options["output"])
     known = given.dataset.labels
     scores = None if known is None else score_labels(found.labels, known)
     if options["as_json"]:

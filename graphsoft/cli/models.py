@@ -36,22 +36,22 @@ def predict(**options: Any) -> None:
     """
     from graphsoft.cli.placing import placed
     from graphsoft.cli.writing import check_file, show_json
-    from graphsoft.formats.tables import labels_to_csv, write_labels
+    from graphsoft.formats.frames import columns_to_csv, write_columns
+    from graphsoft.formats.tables import point_columns
     from graphsoft.progress import watched
 
     check_file(options["output"], options["input"])
     with watched(not options["quiet"], "predict", ("reading", "neighbors")) as progress:
         h = _hierarchy(options["model"])
         found = placed(h, options, progress)
-    columns = [level.labels for level in found.levels], [level.entropy for level in found.levels]
     if options["output"] is not None:
-        labels_to_csv(found.names, *columns, options["output"])
+        columns_to_csv(point_columns(found.names, found.levels), options["output"])
     if options["as_json"]:
         show_json(found.facts())
     elif options["output"] is None and not options["quiet"]:
         # only a terminal has to be guarded from what names hold: a pipe gets them as they are
         names = [printable(str(name)) for name in found.names] if sys.stdout.isatty() else found.names
-        write_labels(names, *columns, sys.stdout)
+        write_columns(point_columns(names, found.levels), sys.stdout)
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))

@@ -14,6 +14,7 @@ from graphsoft.cli.scaling import Scaling
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
+from graphsoft.linalg.memberships import largest_shares
 
 if TYPE_CHECKING:
     from graphsoft.aliases import Progress
@@ -49,7 +50,7 @@ class Placed:
         """List for every point its likeliest clusters and how likely they are."""
         columns = []
         for number, level in enumerate(self.levels):
-            chances = np.maximum.reduceat(level.memberships.data, level.memberships.indptr[:-1])
+            chances = largest_shares(level.memberships)
             ids = (f"{number}-{cluster}" for cluster in level.labels.tolist())
             pairs = zip(ids, chances.tolist(), strict=True)
             columns.append([{"cluster": id, "p": chance} for id, chance in pairs])

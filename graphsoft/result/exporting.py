@@ -15,6 +15,7 @@ from graphsoft.formats.linkage import Linkage, linkage_of
 from graphsoft.formats.naming import checked_names, distinct_texts, plain_name
 from graphsoft.formats.networkx_graphs import points_to_networkx, tree_to_networkx, write_gexf, write_graphml
 from graphsoft.formats.newick import tree_to_newick
+from graphsoft.formats.tables import point_columns
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import choice, integer
 from graphsoft.result.description import ClusterDescription, described
@@ -350,15 +351,9 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
 
 
 def _points(h: Hierarchy) -> dict[str, Any]:
-    columns: dict[str, Any] = {"point": list(h.nodes)}
-    for number, level in enumerate(h):
+    for number in range(len(h)):
         h._memberships(number)  # which were perhaps changed by hand
-        columns[f"level_{number}"] = level.labels
-        columns[f"probability_{number}"] = np.maximum.reduceat(
-            level.memberships.data, level.memberships.indptr[:-1]
-        )
-        columns[f"entropy_{number}"] = level.entropy
-    return columns
+    return point_columns(h.nodes, h.levels)
 
 
 def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:

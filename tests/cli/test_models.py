@@ -130,7 +130,7 @@ def test_models_without_titles_ask_for_as_many_columns(tmp_path, capsys):
 def test_names_of_points_come_back(raw, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("id,mass,bill\n=b,5000,30\n'=b,8000,39\n")
     assert run("predict", raw, tmp_path / "new.csv") == 0
-    assert [row["name"] for row in rows_of(capsys.readouterr().out)] == ["'=b", "''=b"]
+    assert [row["point"] for row in rows_of(capsys.readouterr().out)] == ["'=b", "''=b"]
 
 
 def test_points_with_names_keep_them_in_the_model(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """Data frames, CSV and Parquet: the same rows, whoever reads them, and what is done about formulas."""
 
 import csv
+import os
 import re
 import sys
 
@@ -146,7 +147,10 @@ def test_half_characters_are_refused_and_the_old_file_stays(tmp_path):
     for write in (columns_to_csv, columns_to_parquet):
         with pytest.raises(InputError, match=r"^names: .*a file of text cannot hold"):
             write({"point": ["a", "\ud800"]}, path)
+    with pytest.raises(ValueError, match="zip"):
+        columns_to_csv({"point": ["a"], "level_0": [0, 1]}, path)
     assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 @pytest.mark.parametrize(
