@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from graphsoft.cli.given import seems_a_model
+from graphsoft.cli.given import named, seems_a_model
 from graphsoft.datasets import read
 from graphsoft.errors import InputError
 from graphsoft.formats.frames import columns_to_csv
@@ -43,7 +43,4 @@ def _graph(source: str) -> Graph:
     if dataset.affinity == "features":
         problem = f"{source!r} holds points, not a graph"
         raise InputError("input", problem, "make a graph of it first, with graphsoft graph")
-    made = as_graph(dataset.data, affinity="precomputed")
-    if dataset.names is None or len(set(dataset.names)) < len(made):
-        return made
-    return Graph(made.adjacency, dataset.names, made.notes)
+    return named(as_graph(dataset.data, affinity="precomputed"), dataset)

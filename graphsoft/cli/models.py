@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -151,11 +150,12 @@ def _hierarchy(name: str) -> Hierarchy:
 def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:
     """Read labels of the points: by name if both sides have names, else in the order of the rows."""
     from graphsoft.cli.given import read_file
+    from graphsoft.datasets.reading import has_columns
 
     if options["labels"] is None:
         raise InputError("labels", "are not named", "say which column, array or attribute they are")
-    table = Path(name).name.lower().removesuffix(".gz").endswith(("csv", "tsv", "parquet", "h5ad"))
-    columns: list[str] | None = [] if table or name == "-" else None  # no features are needed
+    kind = f"stdin.{options['kind'] or 'csv'}" if name == "-" else name
+    columns: list[str] | None = [] if has_columns(kind) else None  # no features are needed
     dataset: Dataset = read_file({**options, "input": name}, columns=columns)
     if dataset.names is None or h.nodes == range(len(h.nodes)):
         return dataset.labels

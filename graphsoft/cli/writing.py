@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsoft.cli.given import seems_a_model
+from graphsoft.cli.terminal import show
 from graphsoft.errors import InputError
 from graphsoft.formats.frames import columns_to_csv
 from graphsoft.formats.tables import memberships_to_npz, point_columns
@@ -109,7 +110,8 @@ def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any]) -> None:
 
 def show_json(value: Any) -> None:
     """Print a value as JSON in ASCII, which no terminal takes for a command."""
-    print(json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
+    text = json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    show(text.splitlines())
 
 
 def plain(value: Any) -> Any:

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import IO, Any, TextIO
 
 import numpy as np
 
+from graphsoft.errors import imported
 from graphsoft.formats.naming import plain_name, refuse
 from graphsoft.input.checks import choice
 from graphsoft.storage.atomic import PathLike, write_atomic
@@ -45,10 +45,7 @@ def as_frame(columns: Columns, library: str = "pandas") -> Any:
     1     b        0
     """
     choice("library", library, LIBRARIES)
-    try:
-        module = import_module(library)
-    except ImportError as error:
-        raise ImportError(f"frames of {library} need it: pip install {library}") from error
+    module = imported(library, f"library={library!r}", library)
     if library == "pandas":
         return module.DataFrame(dict(columns))
     known = {name: _of_one_type(values) for name, values in columns.items()}
@@ -68,10 +65,7 @@ def columns_to_parquet(columns: Columns, path: PathLike) -> None:
     ...     pd.read_parquet(path)["point"].tolist()
     ['=a', 'b']
     """
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet needs pyarrow: pip install pyarrow, or 'graphsoft[frames]'") from error
+    parquet = imported("pyarrow.parquet", "Parquet", "'graphsoft[frames]'")
     table = as_frame(columns, "pyarrow")
     write_atomic(path, lambda file: parquet.write_table(table, file))
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, imported
 from graphsoft.graph.graph import Graph
 from graphsoft.html import html_table
 from graphsoft.input.checks import integer
@@ -246,13 +246,10 @@ class Description(Sequence[ClusterDescription]):
             rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
         return rows
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> Any:
         """Make a pandas data frame with a row for each cluster, by id."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from error
-        return pd.DataFrame([asdict(row) for row in self.clusters]).set_index("id")
+        pandas = imported("pandas", "to_frame", "'graphsoft[frames]'")
+        return pandas.DataFrame([asdict(row) for row in self.clusters]).set_index("id")
 
 
 def described(

@@ -186,5 +186,5 @@ def test_what_is_missing_says_what_to_install(monkeypatch, novel, tmp_path):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="pip install polars"):
         novel.to_frame(library="polars")
-    with pytest.raises(ImportError, match="pip install pyarrow"):
+    with pytest.raises(ImportError, match=r"Parquet needs pyarrow.*graphsoft\[frames\]"):
         novel.to_parquet(tmp_path / "x.parquet")

@@ -55,7 +55,7 @@ def test_words_come_from_the_features_or_from_elsewhere(points):
         for id, scores in zip(found.ids, found.scores, strict=True):
             assert [(each["word"], each["score"]) for each in nodes[id]["words"]] == list(scores)
     other = np.random.default_rng(1).poisson(1.0, size=(200, 5)).astype(float)
-    words = points.distinctive(1, 3, X=other, names=list("abcde"))
+    words = points.distinctive(1, 3, X=other, feature_names=list("abcde"))
     nodes = by_id(points.to_json(words=[words]))
     assert [each["word"] for each in nodes["1-0"]["words"]] == [word for word, _ in words.scores[0]]
     assert "words" not in nodes["0-0"]
