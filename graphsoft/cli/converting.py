@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from graphsoft.cli.given import seems_a_model
+from graphsoft.cli.given import named, seems_a_model
 from graphsoft.datasets import read
 from graphsoft.errors import InputError
-from graphsoft.formats.graphs import check_ending, graph_to_file
-from graphsoft.formats.tables import labels_to_csv
+from graphsoft.formats.frames import columns_to_csv
+from graphsoft.formats.graph_files import check_ending, graph_to_file
+from graphsoft.formats.tables import point_columns
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
@@ -28,8 +29,7 @@ def convert_file(source: str, target: str) -> None:
         graph_to_file(found, target)
     elif ending == ".csv":
         levels = [found] if isinstance(found, Clustering) else list(found)
-        columns = [level.labels for level in levels], [level.entropy for level in levels]
-        labels_to_csv(found.nodes, *columns, target)
+        columns_to_csv(point_columns(found.nodes, levels), target)
     elif ending == ".json" and not isinstance(found, Clustering):
         tree_to_json(found.tree, target)
     else:
@@ -43,7 +43,4 @@ def _graph(source: str) -> Graph:
     if dataset.affinity == "features":
         problem = f"{source!r} holds points, not a graph"
         raise InputError("input", problem, "make a graph of it first, with graphsoft graph")
-    made = as_graph(dataset.data, affinity="precomputed")
-    if dataset.names is None or len(set(dataset.names)) < len(made):
-        return made
-    return Graph(made.adjacency, dataset.names, made.notes)
+    return named(as_graph(dataset.data, affinity="precomputed"), dataset)

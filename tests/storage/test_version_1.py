@@ -103,7 +103,7 @@ def answers(folder):
         "clusters": [row.size for row in points.describe(0)],
         "novel": stored(novel),
         "labels of nodes": novel.predict(nodes).tolist(),
-        "grown novel": novel.partial_update(nodes, nodes=["x", "y", "z"])[0].labels.tolist(),
+        "grown novel": novel.partial_update(nodes, names=["x", "y", "z"])[0].labels.tolist(),
         "clustering": [digest(clustering.memberships), names(clustering.nodes), clustering.status],
         "trace": repr(clustering.trace),
         "graph": [digest(graph.adjacency, graph.duplicates), repr(graph.nodes), repr(graph.notes)],
