@@ -103,6 +103,6 @@ def _median(draws: Array, masses: Array, count: int) -> Array:
         for other in range(one):
             common = np.bincount(first + draws[other], masses)
             most, chance = (alone[one] + alone[other]) / 2, alone[one] * alone[other]
-            index = (common @ common / whole - chance) / (most - chance) if most > chance else 1.0
+            index = ((common**2).sum() / whole - chance) / (most - chance) if most > chance else 1.0
             alike[one, other] = alike[other, one] = index
     return np.asarray(draws[np.argmax(alike.sum(axis=0))])
