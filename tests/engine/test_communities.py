@@ -107,6 +107,24 @@ def test_groupings_have_the_sizes_asked_for_and_leave_strays_out():
     assert (cliques == cliques[:, :1]).all()
 
 
+def test_no_more_groups_are_counted_than_are_left_without_strays():
+    # a path without a fifth of its edges falls into pieces, most of which are strays
+    made, grouped = [], communities._groupings
+
+    def counted(graph, sizes):
+        found = list(grouped(graph, sizes))
+        made.append([int(labels.max()) + 1 for labels, _ in found])
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(communities, "_groupings", counted)
+        found = evidence_for_communities(graphsoft.as_graph(nx.path_graph(3000)))
+    assert {len(column) for column in (found.falls, found.stability, found.held_out)} == {len(found.sizes)}
+    for groups in made:
+        assert groups[0] < 1000
+        assert groups[-len(found.sizes) :] == found.sizes[::-1].tolist()
+
+
 @pytest.mark.parametrize(("blocks", "size", "inside"), [(10, 30, 0.3), (4, 50, 0.25), (25, 20, 0.5)])
 def test_communities_are_counted_where_merging_alone_fails(blocks, size, inside):
     graph = graphsoft.as_graph(nx.planted_partition_graph(blocks, size, inside, 0.02, seed=0))
