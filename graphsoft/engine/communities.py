@@ -26,7 +26,7 @@ from graphsoft.engine.counting import (
 )
 from graphsoft.engine.moving import moved_through, next_merge
 from graphsoft.engine.scales import Layer, Scales, contraction
-from graphsoft.engine.ties import ranks, structure_keys
+from graphsoft.engine.ties import ranks
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.checks import DEFAULT_SEED
 from graphsoft.linalg.csr import inverse_or_zero
@@ -101,7 +101,7 @@ def _groupings(graph: Graph, sizes: Array) -> Iterator[tuple[Array, float]]:
     """
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
     rest = subgraph(graph, inside)
-    layer = Layer(rest, structure_keys(rest.adjacency))
+    layer = Layer.of(rest)
     alone, homes = Scales.of(layer), np.zeros(len(layer), dtype=np.int32)
     scales = contraction(layer, int(sizes[0]), homes)
     labels = moved_through(scales, np.arange(len(scales.layers[-1]), dtype=np.int32), scales.carried(homes))

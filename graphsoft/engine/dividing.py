@@ -15,7 +15,7 @@ from graphsoft.engine.drawing import median_grouping
 from graphsoft.engine.moving import moved_through, next_merge, scales_by_moves
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
-from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
+from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph, subgraph
 
 __all__ = ["Division"]
@@ -54,7 +54,7 @@ class Division:
     """
 
     def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
-        self._layer = Layer(graph, structure_keys(graph.adjacency))
+        self._layer = Layer.of(graph)
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._labels = np.zeros(len(graph), dtype=np.int32)
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
@@ -155,8 +155,9 @@ def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array,
 def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> Array:
     """Renumber groups: by their homes, then from the heaviest to the lightest; keys decide between equals."""
     groups = int(labels.max()) + 1
-    sums = -ranks(np.bincount(labels, masses)), carried(homes, labels)
+    heavy, home = ranks(np.bincount(labels, masses)), carried(homes, labels)
     numbers = np.empty(groups, dtype=np.int32)
-    numbers[np.lexsort((keys_of_groups(keys, labels, groups), *sums))] = np.arange(groups, dtype=np.int32)
+    order = np.lexsort((keys_of_groups(keys, labels, groups), -heavy, home))
+    numbers[order] = np.arange(groups, dtype=np.int32)
     renumbered: Array = numbers[labels]
     return renumbered

@@ -48,7 +48,7 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
-    >>> layer = Layer(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64))
+    >>> layer = Layer.of(as_graph(nx.path_graph(4)))
     >>> round(next_merge(layer, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
     0.111
     """

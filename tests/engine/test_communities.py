@@ -13,7 +13,6 @@ import graphsoft
 from graphsoft.engine import communities
 from graphsoft.engine.communities import evidence_for_communities
 from graphsoft.engine.scales import Layer
-from graphsoft.engine.ties import structure_keys
 from naive import communities as naive
 from naive.suggestion import adjusted_rand
 from shared.shapes import cloud, graph_of
@@ -37,7 +36,7 @@ def test_the_pairs_worth_most_merge_and_no_group_twice(W, data):
     n = len(W)
     labels = np.unique(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)), return_inverse=True)[1]
     count, wanted = labels.max() + 1, data.draw(st.integers(1, 3))
-    layer = Layer(graph_of(W), structure_keys(graph_of(W).adjacency))
+    layer = Layer.of(graph_of(W))
     if count < 2:
         return
     merged, worst = communities._merged(layer.above(labels), labels, wanted)
