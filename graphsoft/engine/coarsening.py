@@ -26,7 +26,7 @@ __all__ = [
     "without_copies",
 ]
 
-# A round along some of the edges merges this fraction of a greedy matching.
+# A round along some of the edges merges this fraction of a greedy matching, as in `graphsoft.engine.merging`.
 MATCHING_FRACTION = 0.1
 # A contraction is cut into at most about this many pieces. Pieces that are being worked on need memory in
 # addition to the result, so they must be small.

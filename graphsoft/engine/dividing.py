@@ -20,14 +20,16 @@ from graphsoft.graph.graph import Graph, subgraph
 
 __all__ = ["Division"]
 
-# The small graph has so many nodes for each group, but in all no fewer and no more than these bounds.
+# The small graph has so many nodes for each group, but in all no fewer and no more than these bounds. It is
+# dense, so the time and memory of each draw grow with the square of its nodes.
 NODES_EACH = 12
 FEWEST_NODES, MOST_NODES = 200, 640
-# A graph with fewer nodes for each group is not grouped many times.
+# If the most nodes are fewer than this for each group, the graph is contracted to the groups themselves, and
+# not grouped many times.
 LEAST_EACH = 4
 # How often nodes move through the scales of the contraction, and then through scales made by moves. These
-# cycles run on the finest scale with at most MAX_NODES nodes, or MAX_NODES_EACH for each group. From there
-# the nodes move once more through the finer scales.
+# cycles run on the finest scale with at most MAX_NODES nodes, or MAX_NODES_EACH for each group, so that they
+# take hardly longer on large graphs. From there the nodes move once more through the finer scales.
 CYCLES, CYCLES_BY_MOVES = 2, 2
 MAX_NODES, MAX_NODES_EACH = 1 << 14, 40
 

@@ -21,7 +21,7 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["moved_through", "next_merge", "scales_by_moves"]
 
-# After so many rounds a scale is left.
+# After so many rounds a scale is left even if nodes still move: some change places for ever.
 ROUNDS = 5
 # A group lighter than this part of an average one is a fragment, if less than this part of it is inside.
 FRAGMENT, INSIDE = 0.1, 0.5

@@ -30,7 +30,8 @@ __all__ = ["Layer", "Scales", "carried", "coarsened", "contraction", "grouped", 
 # no better clusters, and more scales take more time and memory.
 SHRINK_FACTOR = 4
 
-# Nodes are moved in so many batches.
+# Nodes are moved in so many batches. The nodes of one choose without knowing where the others of it go: with
+# more batches these are fewer, with fewer batches there is more work for threads at a time.
 BATCHES = 8
 
 
