@@ -29,7 +29,7 @@ from graphsoft.engine.sweeps import (
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.csr import inverse_or_zero, weighted_sums
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Sample
 from graphsoft.methods.parts.losses import refined
@@ -178,5 +178,5 @@ def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log
 
 def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
     """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step."""
-    inverse_mass = inverse_or_zero(graph.degrees @ shares)
+    inverse_mass = inverse_or_zero(weighted_sums(graph.degrees, shares))
     return dense_step(graph, shares, inverse_mass, floor_of(graph), stepped) + 2.0 * graph.degree_logs
