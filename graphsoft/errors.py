@@ -7,7 +7,15 @@ import warnings
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "imported", "shown", "warn"]
+__all__ = [
+    "GraphsoftError",
+    "GraphsoftWarning",
+    "InputError",
+    "NotEnoughMemory",
+    "imported",
+    "shown",
+    "warn",
+]
 
 
 class GraphsoftError(Exception):
@@ -40,6 +48,17 @@ class InputError(GraphsoftError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.argument}: {self.problem}. Remedy: {self.remedy}."
+
+
+class NotEnoughMemory(InputError, MemoryError):
+    """The input needs more memory than there is; raised before long work.
+
+    Examples
+    --------
+    >>> raise NotEnoughMemory("X", "needs 9.2 GB, and 4 GB are free", "use fewer points")
+    Traceback (most recent call last):
+    graphsoft.errors.NotEnoughMemory: X: needs 9.2 GB, and 4 GB are free. Remedy: use fewer points.
+    """
 
 
 class GraphsoftWarning(UserWarning):

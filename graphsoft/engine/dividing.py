@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.drawing import median_grouping
 from graphsoft.engine.moving import moved_through, next_merge, scales_by_moves
@@ -41,6 +42,8 @@ class Division:
     divisions : int
         How often it will be divided, for what `progress` is told.
     progress : callable, optional
+    deadline : Deadline
+        When nodes move no longer on the coarser scales.
 
     Examples
     --------
@@ -53,9 +56,12 @@ class Division:
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
-    def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
+    def __init__(
+        self, graph: Graph, divisions: int = 1, progress: Progress | None = None, deadline: Deadline = NEVER
+    ) -> None:
         self._layer = Layer(graph, structure_keys(graph.adjacency))
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
+        self._deadline = deadline
         self._labels = np.zeros(len(graph), dtype=np.int32)
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
 
@@ -102,6 +108,8 @@ class Division:
         edges = self._layer.graph.adjacency.nnz / 2
         labels, above_next = _first_groups(scales, home, edges, count)
         for cycle in range(CYCLES + CYCLES_BY_MOVES):
+            if self._deadline.over:
+                break
             self._count_step()
             if cycle < CYCLES:
                 way = scales.within(labels)
