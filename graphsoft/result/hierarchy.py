@@ -92,7 +92,7 @@ class Hierarchy(Sequence[Level]):
 
     @property
     def nodes(self) -> Sequence[Any]:
-        """The names of the points in row order: those of a networkx input, else ``range(n)``."""
+        """The names of the points in row order; ``range(n)`` if neither the caller nor the input has any."""
         return self.graph.nodes
 
     # Longer methods are functions of modules of their own.
