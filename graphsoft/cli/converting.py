@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,22 @@ from graphsoft.datasets import read
 from graphsoft.errors import InputError
 from graphsoft.formats.graphs import check_ending, graph_to_file
 from graphsoft.formats.tables import labels_to_csv
-from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.loading import load
 from graphsoft.methods import Clustering
+from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["convert_file"]
+
+# By the ending of the file: the tree, or, as Parquet, a table of the points.
+HIERARCHY_WRITERS: dict[str, Callable[[Hierarchy, str], object]] = {
+    ".json": Hierarchy.to_json,
+    ".nwk": Hierarchy.to_newick,
+    ".graphml": Hierarchy.to_graphml,
+    ".gexf": Hierarchy.to_gexf,
+    ".parquet": Hierarchy.to_parquet,
+}
 
 
 def convert_file(source: str, target: str) -> None:
@@ -30,12 +40,13 @@ def convert_file(source: str, target: str) -> None:
         levels = [found] if isinstance(found, Clustering) else list(found)
         columns = [level.labels for level in levels], [level.entropy for level in levels]
         labels_to_csv(found.nodes, *columns, target)
-    elif ending == ".json" and not isinstance(found, Clustering):
-        tree_to_json(found.tree, target)
+    elif ending in HIERARCHY_WRITERS and isinstance(found, Hierarchy):
+        HIERARCHY_WRITERS[ending](found, target)
     else:
         kind = type(found).__name__.lower()
-        possible = ".csv" if isinstance(found, Clustering) else ".json or .csv"
-        raise InputError("output", f"a {kind} cannot be written as {ending!r}", f"use {possible}")
+        possible = [".csv", *(HIERARCHY_WRITERS if isinstance(found, Hierarchy) else ())]
+        problem = f"a {kind} cannot be written as {ending!r}"
+        raise InputError("output", problem, f"use {' or '.join(possible)}")
 
 
 def _graph(source: str) -> Graph:
