@@ -237,7 +237,7 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
 
 
 def _labels_of_sets(groups: Sequence[Iterable[Any]]) -> dict[Any, int]:
-    """Number sets of points.
+    """Turn sets of points into a label for each point.
 
     Examples
     --------
