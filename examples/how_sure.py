@@ -38,7 +38,7 @@ INK = "#3b6ea5"
 def look_at_digits(rounds, output):
     digits = bundled("digits.csv.gz")
     h = graphsoft.hierarchy(digits.data, levels=[100, 20, 10])
-    table = h.describe(names=PIXELS)
+    table = h.describe(feature_names=PIXELS)
     print(f"{h}\n\n{table}\n")
 
     one, other = closest(table)
@@ -64,7 +64,7 @@ def closest(table):
 
 def draw(h, table, found, torn, digits):
     order = np.argsort(found.clusters[-1])
-    apart = h.distinctive(count=WIDTH**2, names=range(WIDTH**2))
+    apart = h.distinctive(count=WIDTH**2, feature_names=range(WIDTH**2))
     figure = plt.figure(figsize=(10, 11.5))
     grid = figure.add_gridspec(
         len(order), 10, left=0.14, right=0.97, top=0.93, bottom=0.22, hspace=0.12, wspace=0.15
@@ -130,7 +130,7 @@ def look_at_words(directory, name):
     with np.load(directory / f"{name}.npz", allow_pickle=False) as file:
         words = file["vocab"]
     h = graphsoft.hierarchy(texts, levels=[100, 20, 4], metric="cosine")
-    print(f"words that set four clusters of {name} apart:\n{h.distinctive(names=words)}\n")
+    print(f"words that set four clusters of {name} apart:\n{h.distinctive(feature_names=words)}\n")
 
 
 def read_sets(directory):

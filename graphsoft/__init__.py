@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
-    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError
+    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory
+    from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
     from graphsoft.estimators.soft_hierarchy import SoftHierarchy
+    from graphsoft.fitting.memory import MemoryEstimate
     from graphsoft.fitting.suggesting import Suggestion
     from graphsoft.formats.reading_json import SavedTree, read_json
     from graphsoft.graph.bipartite import bipartite_graph
@@ -55,7 +57,9 @@ __all__ = [
     "Hierarchy",
     "InputError",
     "Level",
+    "MemoryEstimate",
     "Node",
+    "NotEnoughMemory",
     "Propagated",
     "Relation",
     "SavedTree",
@@ -70,6 +74,7 @@ __all__ = [
     "communities",
     "directed_graph",
     "edge_graph",
+    "estimate",
     "hierarchy",
     "knn_graph",
     "load",
@@ -95,7 +100,9 @@ _HOME = {
     "Hierarchy": "result.hierarchy",
     "InputError": "errors",
     "Level": "result.level",
+    "MemoryEstimate": "fitting.memory",
     "Node": "tree",
+    "NotEnoughMemory": "errors",
     "Propagated": "propagation",
     "Relation": "methods",
     "SavedTree": "formats.reading_json",
@@ -110,6 +117,7 @@ _HOME = {
     "communities": "node_sets",
     "directed_graph": "graph.directed",
     "edge_graph": "graph.edges",
+    "estimate": "estimation",
     "hierarchy": "levels",
     "knn_graph": "graph.joining",
     "load": "loading",

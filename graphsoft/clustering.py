@@ -10,6 +10,7 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.finding import find
+from graphsoft.fitting.memory import check_memory
 from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
@@ -80,6 +81,8 @@ def cluster(
     ------
     InputError
         For an argument that cannot be used, before any long work.
+    NotEnoughMemory
+        If there is too little memory for the graph of the points, or for relation factorization.
 
     Examples
     --------
@@ -101,6 +104,8 @@ def cluster(
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
     needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))
+    if needs_graph:
+        check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress, needs_graph)
     found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
     frozen_rows(found.memberships)

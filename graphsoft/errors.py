@@ -1,11 +1,21 @@
-"""The errors and warnings of graphsoft."""
+"""The errors and warnings of graphsoft, also where an optional package is missing."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from types import ModuleType
 
-__all__ = ["GraphsoftError", "GraphsoftWarning", "InputError", "shown", "warn"]
+__all__ = [
+    "GraphsoftError",
+    "GraphsoftWarning",
+    "InputError",
+    "NotEnoughMemory",
+    "imported",
+    "shown",
+    "warn",
+]
 
 
 class GraphsoftError(Exception):
@@ -38,6 +48,17 @@ class InputError(GraphsoftError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.argument}: {self.problem}. Remedy: {self.remedy}."
+
+
+class NotEnoughMemory(InputError, MemoryError):
+    """The input needs more memory than there is; raised before long work.
+
+    Examples
+    --------
+    >>> raise NotEnoughMemory("X", "needs 9.2 GB, and 4 GB are free", "use fewer points")
+    Traceback (most recent call last):
+    graphsoft.errors.NotEnoughMemory: X: needs 9.2 GB, and 4 GB are free. Remedy: use fewer points.
+    """
 
 
 class GraphsoftWarning(UserWarning):
@@ -74,3 +95,19 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "graphsoft":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, GraphsoftWarning, stacklevel=level)
+
+
+def imported(module: str, user: str, install: str) -> ModuleType:
+    """Import an optional package, or say what needs it and how to install it.
+
+    Examples
+    --------
+    >>> imported("json", "to_json", "json").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        raise ImportError(f"{user} needs {error.name}: pip install {install}", name=error.name) from None

@@ -10,15 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
-from graphsoft.errors import warn
+from graphsoft.deadline import NEVER, Deadline
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.climbing import fit
+from graphsoft.fitting.memory import check_memory
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.features import Features, features_beside, named
 from graphsoft.graph.reading import read_input, warn_of_unused
-from graphsoft.input.checks import DEFAULT_SEED, callback, generator
+from graphsoft.input.checks import DEFAULT_SEED, callback, generator, number
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.methods import Method
 from graphsoft.progress import watches_progress
@@ -47,6 +49,7 @@ def hierarchy(
     max_children: int | None = None,
     names: Any = None,
     features: Any = None,
+    time_limit: float | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> Hierarchy:
@@ -87,6 +90,12 @@ def hierarchy(
         Features of the points, where X is a graph. They do not change the clusters, but describe them, and
         new points come as features too: `metric`, `n_neighbors` and `weights` say how these are joined to
         the old ones.
+    time_limit : float, optional
+        Seconds after which no further refinement begins. What every level needs is done to the end, however
+        long it takes: neighbors, contraction and division. So levels are as they should be: rows sum to one,
+        the chain rule holds, and every cluster keeps a point. The report says which levels were stopped. How
+        far a run gets depends on the machine, and so does the result. Only polished relation factorization
+        keeps to a limit.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
@@ -102,6 +111,8 @@ def hierarchy(
     ------
     InputError
         For an argument that cannot be used, before any long work.
+    NotEnoughMemory
+        If X needs more memory than there is, which :func:`graphsoft.estimate` tells; before any long work.
 
     Examples
     --------
@@ -124,16 +135,18 @@ def hierarchy(
     )  # fmt: skip
     progress = callback("progress", progress)
     random = generator("rng", rng)
+    deadline = _deadline(time_limit, settings)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
     if features is None:
         warn_of_unused(given, n_neighbors, metric, weights)
     falling_sizes(sizes, len(given))
     beside = features_beside(given, features, metric)
+    check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress)
     ready = time.perf_counter()
     settings, reasons = with_suggested_levels(sample, settings, random, progress) if auto else (settings, ())
-    fitted = fit(sample, settings, random or np.random.default_rng(DEFAULT_SEED), progress)
+    fitted = fit(sample, settings, random or np.random.default_rng(DEFAULT_SEED), progress, deadline)
     reports = [LevelReport.of(level, sample.pairs) for level in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = Report.of(sample.graph, reports, reasons, seconds)
@@ -141,6 +154,17 @@ def hierarchy(
     if isinstance(given, Features) and sp.issparse(given.values):
         _warn_of_a_large_cluster(found)
     return Hierarchy(found, sample.graph, report, settings, sample.given_features or beside)
+
+
+def _deadline(time_limit: Any, settings: Settings) -> Deadline:
+    """Begin to count the time, and refuse a limit to methods that cannot keep to it."""
+    if time_limit is None:
+        return NEVER
+    seconds = number("time_limit", time_limit, above=0)
+    if not settings.polished:
+        problem = f"got {shown(time_limit)}, but only polished relation factorization keeps to it"
+        raise InputError("time_limit", problem, "use polish=True and method='relation', or leave it out")
+    return Deadline.after(seconds)
 
 
 def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:

@@ -18,6 +18,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer, number
 from graphsoft.input.sparse_input import sparse_matrix
+from graphsoft.linalg.csr import weighted_sums
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
 
@@ -83,7 +84,7 @@ class PlusRankTwo:
 
     def __matmul__(self, dense: Array) -> Array:
         """Multiply by a dense matrix of k columns, in O(nnz k + n k)."""
-        columns = np.multiply.outer(self.mu, dense.sum(axis=0)) + self.mu @ dense
+        columns = np.multiply.outer(self.mu, dense.sum(axis=0)) + weighted_sums(self.mu, dense)
         return np.asarray(self.sparse @ dense + columns)
 
     def toarray(self) -> Array:
@@ -102,8 +103,8 @@ class PlusRankTwo:
     def squared_norm(self) -> float:
         """Compute the sum of all squared entries."""
         count, mu, total = len(self.mu), self.mu, self.mu.sum()
-        of_sparse = float(self.sparse.data @ self.sparse.data)
-        return of_sparse + 4.0 * float(_row_sums(self.sparse) @ mu) + 2.0 * float(count * mu @ mu + total**2)
+        of_sparse, of_both = (self.sparse.data**2).sum(), (_row_sums(self.sparse) * mu).sum()
+        return float(of_sparse + 4.0 * of_both + 2.0 * (count * (mu**2).sum() + total**2))
 
 
 def normalized_step(matrix: Any) -> sp.csr_array:

@@ -48,8 +48,8 @@ def suggest_levels(
     depend on each other, that is seldom a bound.
 
     In a network, communities may be there although joining weakens nowhere at once. So if no number stands
-    out, and X is not made of points and their nearest neighbors, nodes also move between the groups after
-    every merge, and the number is suggested that predicts best where the edges left out are.
+    out, and X is not made of points and their nearest neighbors, nodes also move between the groups as these
+    merge, and the number is suggested that predicts best where the edges left out are.
 
     A number is named also where there are no clusters; the score of the best is then seldom above 1.5, and
     `reason` says so if it is below. Where clusters are nested, several sizes are right: look at all of

@@ -17,6 +17,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.checks import integer
 from graphsoft.levels import hierarchy
+from graphsoft.linalg.memberships import largest_shares
 from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["SoftTopics", "ToponymyLayers", "label_layers"]
@@ -107,7 +108,7 @@ class SoftTopics:
         memberships = self._fitted[self.level].memberships
         if self.dense_probabilities:
             return np.asarray(memberships.toarray())
-        return np.asarray(memberships.max(axis=1).toarray()).ravel()
+        return largest_shares(memberships)
 
     def predict(self, X: Any) -> Array:
         """Find the likeliest topic of new texts, by their embeddings."""

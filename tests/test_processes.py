@@ -13,7 +13,7 @@ import pytest
 import graphsoft
 from graphsoft import parallel
 from graphsoft.engine import coarsening, merging
-from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF
+from graphsoft.methods import GNMF, CompletelyPositive, GaussianMixture, Relation, SymNMF, cluster_surviving
 from shared.shapes import bits, cloud
 
 LONG = 300  # seconds, far more than any step here takes
@@ -59,8 +59,16 @@ def digest_of_methods():
     X = np.abs(cloud(12_000))
     found = [
         graphsoft.cluster(X, 4, method=method)
-        for method in (CompletelyPositive(max_sweeps=2), SymNMF(max_sweeps=2), Relation(loss=2, max_sweeps=2))
+        for method in (
+            CompletelyPositive(max_sweeps=2),
+            CompletelyPositive(normalization="additive", max_sweeps=2),
+            SymNMF(max_sweeps=2),
+            Relation(loss=2, max_sweeps=2),
+        )
     ]
+    # with fewer clusters BLAS would use one thread for a product with so many rows
+    found.append(graphsoft.cluster(X, 40, method=Relation(support="dense", sweeps=0)))
+    found.append(cluster_surviving(X, penalty=1e-9, max_clusters=40, max_sweeps=1))
     found += [
         graphsoft.cluster(X[:3000], 4, method=method)
         for method in (GaussianMixture(starts=1, max_sweeps=20), GNMF(max_sweeps=2))

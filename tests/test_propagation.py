@@ -14,7 +14,7 @@ import graphsoft
 from graphsoft.datasets import read
 from graphsoft.engine.cluster_graph import cluster_graph
 from graphsoft.errors import InputError
-from graphsoft.fitting.climbing import FittedLevel
+from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.reading import as_graph
 from graphsoft.propagation import conjugate_gradients
 from graphsoft.result.hierarchy import Hierarchy

@@ -37,6 +37,7 @@ from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.scales import coarsened
+from graphsoft.engine.ties import structure_keys
 from graphsoft.methods import relation
 from graphsoft.parallel import thread_count
 
@@ -210,9 +211,9 @@ def measure_engine(W):
     rows.append(measured("dense sweep", needs_of_dense_sweep(near.graph, shares), dense, 3))
     del shares, dense
 
-    graph = near.graph
-    merging = Merging(graph.adjacency, graph.degrees)
-    look = partial(Merging, graph.adjacency, graph.degrees)
+    graph, keys = near.graph, structure_keys(near.graph.adjacency)
+    merging = Merging(graph.adjacency, graph.degrees, keys)
+    look = partial(Merging, graph.adjacency, graph.degrees, keys)
     rows.append(measured("best partners", needs_of_partners(graph), look, 3))
     while len(merging.alive) > len(graph) // 2 and merging.merge_best(len(graph)):
         pass

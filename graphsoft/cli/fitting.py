@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +10,6 @@ from graphsoft.cli import options as shared
 from graphsoft.cli.options import FILE, METHODS, Levels, example
 from graphsoft.cli.terminal import say, show
 from graphsoft.version import installed_version
-
-if TYPE_CHECKING:
-    from graphsoft.aliases import Progress
 
 __all__ = ["cluster", "graph", "hierarchy", "suggest"]
 
@@ -44,6 +39,7 @@ method = click.option(
 )
 @click.option("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
 @click.option("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
+@click.option("--time-limit", type=float, metavar="S", help="seconds after which nothing more is refined")
 @shared.output
 @click.option("--force", is_flag=True, help="overwrite what graphsoft did not write")
 def hierarchy(**options: Any) -> None:
@@ -52,13 +48,15 @@ def hierarchy(**options: Any) -> None:
     from graphsoft.cli.summary import hierarchy_facts, score_levels, summarize
     from graphsoft.cli.writing import check_folder, check_model, show_json, write_folder
     from graphsoft.levels import hierarchy as found_in
+    from graphsoft.progress import watched
 
     folder = check_folder(options["output"], options["force"])
     check_model(options["save"])
     stages = ("reading", "neighbors", "coarsening", "dividing", "polishing", "refining", "writing")
-    with _shown("hierarchy", stages, options["quiet"]) as progress:
+    with watched(not options["quiet"], "hierarchy", stages) as progress:
         given = as_given(options, progress)
-        chosen = {name: options[name] for name in ("method", "polish", "min_children", "max_children")}
+        names = ("method", "polish", "min_children", "max_children", "time_limit")
+        chosen = {name: options[name] for name in names}
         keywords = given.keywords | {name: value for name, value in chosen.items() if value is not None}
         h = given.described(found_in(given.data, options["levels"], progress=progress, **keywords))
         known = given.dataset.labels
@@ -93,12 +91,14 @@ def cluster(**options: Any) -> None:
     from graphsoft.cli.summary import clustering_facts, score_labels, summarize_clustering
     from graphsoft.cli.writing import check_file, check_model, show_json
     from graphsoft.clustering import cluster as found_in
-    from graphsoft.formats.tables import labels_to_csv
+    from graphsoft.formats.frames import columns_to_csv
+    from graphsoft.formats.tables import point_columns
+    from graphsoft.progress import watched
 
     check_file(options["output"], options["input"])
     check_model(options["save"])
     stages = ("reading", "neighbors", "coarsening", "dividing", "refining", "writing")
-    with _shown("cluster", stages, options["quiet"]) as progress:
+    with watched(not options["quiet"], "cluster", stages) as progress:
         given = as_given(options, progress)
         named = {} if options["method"] is None else {"method": options["method"]}
         found = found_in(given.data, options["k"], progress=progress, **given.keywords, **named)
@@ -106,7 +106,7 @@ def cluster(**options: Any) -> None:
         if options["save"] is not None:
             found.save(options["save"])
         if options["output"] is not None:
-            labels_to_csv(found.nodes, [found.labels], [found.entropy], options["output"])
+            columns_to_csv(point_columns(found.nodes, [found]), options["output"])
     known = given.dataset.labels
     scores = None if known is None else score_labels(found.labels, known)
     if options["as_json"]:
@@ -126,17 +126,18 @@ def cluster(**options: Any) -> None:
 def graph(**options: Any) -> None:
     """Join points to their nearest neighbors, or check a graph."""
     from graphsoft.cli.facts import graph_facts, summarize_facts
-    from graphsoft.cli.given import as_given
+    from graphsoft.cli.given import as_given, named
     from graphsoft.cli.writing import check_file, show_json
-    from graphsoft.formats.graphs import check_ending, graph_to_file
+    from graphsoft.formats.graph_files import check_ending, graph_to_file
     from graphsoft.graph.reading import as_graph
+    from graphsoft.progress import watched
 
     check_file(options["output"], options["input"])
     if options["output"] is not None:
         check_ending(options["output"])
-    with _shown("graph", ("reading", "neighbors", "writing"), options["quiet"]) as progress:
+    with watched(not options["quiet"], "graph", ("reading", "neighbors", "writing")) as progress:
         given = as_given(options, progress)
-        made = given.named(as_graph(given.data, progress=progress, **given.keywords))
+        made = named(as_graph(given.data, progress=progress, **given.keywords), given.dataset)
         if options["output"] is not None:
             graph_to_file(made, options["output"])
     facts = graph_facts(made, given.dataset.notes)
@@ -156,25 +157,17 @@ def suggest(**options: Any) -> None:
 
     from graphsoft.cli.given import as_given
     from graphsoft.cli.writing import show_json
+    from graphsoft.progress import watched
     from graphsoft.suggestion import suggest_levels
 
     stages = ("reading", "neighbors", "coarsening", "counting clusters")
-    with _shown("suggest", stages, options["quiet"]) as progress:
+    with watched(not options["quiet"], "suggest", stages) as progress:
         given = as_given(options, progress)
         found = suggest_levels(given.data, progress=progress, **given.keywords)
     if options["as_json"]:
         show_json({"clusters": found.clusters, "sure": found.sure, **asdict(found)})
     elif not options["quiet"]:
         show(str(found).splitlines())
-
-
-@contextmanager
-def _shown(name: str, stages: Sequence[str], quiet: bool) -> Iterator[Progress | None]:
-    """Draw one bar from reading to writing."""
-    from graphsoft.progress import watched
-
-    with watched(not quiet, name, stages) as progress:
-        yield progress
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:

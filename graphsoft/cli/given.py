@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphsoft.methods import Clustering
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["Given", "as_given", "opened", "read_file", "seems_a_model"]
+__all__ = ["Given", "as_given", "named", "opened", "read_file", "seems_a_model"]
 
 # What `read` takes of the options.
 READ = ("labels", "directed", "header", "columns", "drop", "obsm", "obsp")
@@ -52,13 +52,6 @@ class Given:
     keywords: dict[str, Any]
     scaling: Scaling | None = None
 
-    def named(self, graph: Graph) -> Graph:
-        """Give a graph the names of the points, if they have names that are different."""
-        names = self.dataset.names
-        if names is None or len(set(names)) < len(names):
-            return graph
-        return replace(graph, nodes=names)
-
     def described(self, h: Hierarchy) -> Hierarchy:
         """Give a hierarchy the names of points and columns, and how the columns were scaled."""
         features, columns, scaling = h.features, self.dataset.columns, self.scaling
@@ -66,7 +59,7 @@ class Given:
             features = replace(features, columns=columns)
         pairs = () if scaling is None else tuple(zip(scaling.means, scaling.deviations, strict=True))
         report = replace(h.report, scaling=pairs)
-        return replace(h, graph=self.named(h.graph), features=features, report=report)
+        return replace(h, graph=named(h.graph, self.dataset), features=features, report=report)
 
     def described_clustering(self, found: Clustering) -> Clustering:
         """Give a clustering the names of the points."""
@@ -76,11 +69,7 @@ class Given:
 
 def as_given(options: Mapping[str, Any], progress: Progress | None) -> Given:
     """Read the input, and make it ready to be clustered."""
-    if progress is not None:
-        progress("reading", 0, 1)
-    dataset = read_file(options)
-    if progress is not None:
-        progress("reading", 1, 1)
+    dataset = read_file(options, progress)
     keywords = {name: options[name] for name in JOINING if options.get(name) is not None}
     keywords.setdefault("affinity", dataset.affinity)
     data, scaling = dataset.data, None
@@ -96,11 +85,16 @@ def as_given(options: Mapping[str, Any], progress: Progress | None) -> Given:
     return Given(dataset, data, keywords, scaling)
 
 
-def read_file(options: Mapping[str, Any], **others: Any) -> Dataset:
+def read_file(options: Mapping[str, Any], progress: Progress | None = None, **others: Any) -> Dataset:
     """Read what the options say; `others` replace some of them."""
     asked: dict[str, Any] = {name: options[name] for name in READ if options.get(name) is not None}
+    if progress is not None:
+        progress("reading", 0, 1)
     with opened(options["input"], options["kind"]) as path:
-        return read(path, **asked | others)
+        dataset = read(path, **asked | others)
+    if progress is not None:
+        progress("reading", 1, 1)
+    return dataset
 
 
 @contextmanager
@@ -117,6 +111,12 @@ def opened(name: str, kind: str | None) -> Iterator[Path]:
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield path
+
+
+def named(graph: Graph, dataset: Dataset) -> Graph:
+    """Give a graph the names of the points that were read, if they have names that are different."""
+    names = dataset.names
+    return graph if names is None or len(set(names)) < len(names) else replace(graph, nodes=names)
 
 
 def seems_a_model(name: str) -> bool:

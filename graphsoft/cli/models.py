@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,22 +35,22 @@ def predict(**options: Any) -> None:
     """
     from graphsoft.cli.placing import placed
     from graphsoft.cli.writing import check_file, show_json
-    from graphsoft.formats.tables import labels_to_csv, write_labels
+    from graphsoft.formats.frames import columns_to_csv, write_columns
+    from graphsoft.formats.tables import point_columns
     from graphsoft.progress import watched
 
     check_file(options["output"], options["input"])
     with watched(not options["quiet"], "predict", ("reading", "neighbors")) as progress:
         h = _hierarchy(options["model"])
         found = placed(h, options, progress)
-    columns = [level.labels for level in found.levels], [level.entropy for level in found.levels]
     if options["output"] is not None:
-        labels_to_csv(found.names, *columns, options["output"])
+        columns_to_csv(point_columns(found.names, found.levels), options["output"])
     if options["as_json"]:
         show_json(found.facts())
     elif options["output"] is None and not options["quiet"]:
         # only a terminal has to be guarded from what names hold: a pipe gets them as they are
         names = [printable(str(name)) for name in found.names] if sys.stdout.isatty() else found.names
-        write_labels(names, *columns, sys.stdout)
+        write_columns(point_columns(names, found.levels), sys.stdout)
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))
@@ -155,11 +154,12 @@ def _hierarchy(name: str) -> Hierarchy:
 def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:
     """Read labels of the points: by name if both sides have names, else in the order of the rows."""
     from graphsoft.cli.given import read_file
+    from graphsoft.datasets.reading import has_columns
 
     if options["labels"] is None:
         raise InputError("labels", "are not named", "say which column, array or attribute they are")
-    table = Path(name).name.lower().removesuffix(".gz").endswith(("csv", "tsv", "parquet", "h5ad"))
-    columns: list[str] | None = [] if table or name == "-" else None  # no features are needed
+    kind = f"stdin.{options['kind'] or 'csv'}" if name == "-" else name
+    columns: list[str] | None = [] if has_columns(kind) else None  # no features are needed
     dataset: Dataset = read_file({**options, "input": name}, columns=columns)
     if dataset.names is None or h.nodes == range(len(h.nodes)):
         return dataset.labels

@@ -52,6 +52,7 @@ NAMES = {
         for name in (
             "output", "save", "levels", "level", "labels", "header", "columns", "drop", "obsm", "obsp",
             "format", "scale", "metric", "weights", "affinity", "method", "min_children", "max_children",
+            "time_limit",
         )
     },
 }  # fmt: skip

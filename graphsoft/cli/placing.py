@@ -14,6 +14,7 @@ from graphsoft.cli.scaling import Scaling
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
+from graphsoft.linalg.memberships import largest_shares
 
 if TYPE_CHECKING:
     from graphsoft.aliases import Progress
@@ -49,7 +50,7 @@ class Placed:
         """List for every point its likeliest clusters and how likely they are."""
         columns = []
         for number, level in enumerate(self.levels):
-            chances = np.maximum.reduceat(level.memberships.data, level.memberships.indptr[:-1])
+            chances = largest_shares(level.memberships)
             ids = (f"{number}-{cluster}" for cluster in level.labels.tolist())
             pairs = zip(ids, chances.tolist(), strict=True)
             columns.append([{"cluster": id, "p": chance} for id, chance in pairs])
@@ -73,8 +74,6 @@ def placed(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) 
 
 
 def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Dataset:
-    if progress is not None:
-        progress("reading", 0, 1)
     known = h.features.columns if isinstance(h.features, Features) else None
     if known is not None:
         for name in ("columns", "drop"):
@@ -82,12 +81,9 @@ def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | N
                 problem = "is of no use, because the model knows its columns"
                 raise InputError(name, problem, "leave it out: other columns are not read")
     try:
-        dataset = read_file(options) if known is None else read_file(options, columns=list(known))
+        return read_file(options, progress, **({} if known is None else {"columns": list(known)}))
     except InputError as error:
         if known is None or error.argument != "columns":
             raise
         remedy = "give a table with the columns " + ", ".join(known[:8]) + ", ..." * (len(known) > 8)
         raise InputError("input", f"{error.problem}, which the model was made with", remedy) from error
-    if progress is not None:
-        progress("reading", 1, 1)
-    return dataset

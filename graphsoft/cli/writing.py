@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsoft.cli.given import seems_a_model
+from graphsoft.cli.terminal import show
 from graphsoft.errors import InputError
-from graphsoft.formats.tables import labels_to_csv, memberships_to_npz
+from graphsoft.formats.frames import columns_to_csv
+from graphsoft.formats.tables import memberships_to_npz, point_columns
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.together import leftovers, replace_together
@@ -93,15 +95,11 @@ def _check_parent(argument: str, name: str) -> None:
 
 def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any]) -> None:
     """Write tree, labels, memberships and a report, all of them or none."""
-
-    def labels(path: Path) -> None:
-        labels_to_csv(h.nodes, [level.labels for level in h], [level.entropy for level in h], path)
-
     text = json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
     writers: dict[str, Any] = {
         _REPORT: lambda path: write_atomic(path, lambda file: file.write(text.encode("utf-8"))),
         "tree.json": lambda path: tree_to_json(h.tree, path),
-        "labels.csv": labels,
+        "labels.csv": lambda path: columns_to_csv(point_columns(h.nodes, h.levels), path),
     }
     for index, level in enumerate(h):
         writers[f"memberships-{index}.npz"] = lambda path, level=level: memberships_to_npz(
@@ -112,7 +110,8 @@ def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any]) -> None:
 
 def show_json(value: Any) -> None:
     """Print a value as JSON in ASCII, which no terminal takes for a command."""
-    print(json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
+    text = json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    show(text.splitlines())
 
 
 def plain(value: Any) -> Any:

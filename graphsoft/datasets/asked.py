@@ -1,17 +1,15 @@
-"""What is wanted of a file, and optional packages that read some kinds of files."""
+"""What is wanted of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["Asked", "needed"]
+__all__ = ["Asked"]
 
 # What files without the thing are said to lack.
 LACKING = {
@@ -55,20 +53,3 @@ class Asked:
             value = getattr(self, each.name)
             if value is not None and each.name in LACKING and each.name not in known:
                 raise InputError(each.name, f"{ending} files {LACKING[each.name]}", "leave it out")
-
-
-def needed(module: str, extra: str) -> ModuleType:
-    """Import an optional package, or say how to install it.
-
-    Examples
-    --------
-    >>> needed("json", "json").__name__
-    'json'
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise
-        problem = f"this kind of file needs {error.name}: pip install 'graphsoft[{extra}]'"
-        raise ImportError(problem, name=error.name) from None

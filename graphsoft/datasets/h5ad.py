@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from graphsoft.datasets.asked import Asked, needed
+from graphsoft.datasets.asked import Asked
 from graphsoft.datasets.columns import column_called
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.text import as_labels
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, imported
 
 __all__ = ["read_h5ad"]
+
+INSTALL = "'graphsoft[anndata]'"
 
 
 def read_h5ad(path: Path, asked: Asked) -> Dataset:
     """Read one part of an AnnData: X, an array of obsm, or a graph of obsp."""
-    read_elem = needed("anndata.io", "anndata").read_elem
+    read_elem = imported("anndata.io", "h5ad", INSTALL).read_elem
     part = "X" if asked.obsm is None and asked.obsp is None else "obsm" if asked.obsp is None else "obsp"
-    with needed("h5py", "anndata").File(path) as file:
+    with imported("h5py", "h5ad", INSTALL).File(path) as file:
         if "obs" not in file or part not in file:
             raise InputError(
                 "path", f"{path.name!r} has no obs or no {part}", "give a file that anndata wrote"
@@ -41,8 +43,8 @@ def read_h5ad(path: Path, asked: Asked) -> Dataset:
 
 def _chosen(group: Any, part: str, key: str | None) -> Any:
     if key not in group:
-        held = ", ".join(map(repr, group)) or "nothing"
-        raise InputError(part, f"there is no {key!r}", f"choose one of {held}")
+        held = ", ".join(map(repr, group)) or "none"
+        raise InputError(part, f"there is no {key!r}", f"choose one of those in the file: {held}")
     return group[key]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.datasets.asked import Asked, needed
+from graphsoft.datasets.asked import Asked
 from graphsoft.datasets.columns import TEXT_COLUMN, lay_out
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.text import as_labels
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, imported
 from graphsoft.input.dense_input import REAL_KINDS, warn_of_columns
 from graphsoft.input.large_numbers import EXACT
 
@@ -21,7 +21,7 @@ __all__ = ["read_parquet"]
 
 def read_parquet(path: Path, asked: Asked) -> Dataset:
     """Read a table with one row for each point; only the columns that are needed are read."""
-    file = needed("pyarrow.parquet", "parquet").ParquetFile(path)
+    file = imported("pyarrow.parquet", "Parquet", "'graphsoft[frames]'").ParquetFile(path)
     schema = file.schema_arrow
     titles = list(schema.names)
     if not titles:

@@ -18,7 +18,7 @@ from graphsoft.datasets.parquet import read_parquet
 from graphsoft.datasets.tables import read_table
 from graphsoft.errors import InputError
 
-__all__ = ["read"]
+__all__ = ["has_columns", "read"]
 
 Reader = Callable[[Path, Asked], Dataset]
 TABLE = frozenset({"labels", "header", "columns", "drop"})
@@ -118,7 +118,7 @@ def read(
     (['a', 'b'], ('line 1 was taken as the header',))
     """
     path = Path(path)
-    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    ending = _ending(path)
     reader, known = READERS.get(ending, (None, LABELS))
     if reader is None or (ending in PLAIN and path.suffix.lower() == ".gz"):
         raise InputError("path", f"{path.name!r} ends in {ending!r}", f"use one of {', '.join(READERS)}")
@@ -137,3 +137,18 @@ def read(
         reason = str(error).partition("\n")[0] or type(error).__name__
         problem = f"{path.name!r} cannot be read as {ending[1:]}: {reason}"
         raise InputError("path", problem, "check that the file is whole and its ending right") from error
+
+
+def has_columns(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file has columns to choose from.
+
+    Examples
+    --------
+    >>> has_columns("a.csv.gz"), has_columns("a.npy")
+    (True, False)
+    """
+    return "columns" in READERS.get(_ending(Path(path)), (None, LABELS))[1]
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.engine.merging import partners_along
-from graphsoft.engine.ties import in_order, sortings_of_pairs, structure_keys
+from graphsoft.engine.merging import numbered, partners_along
+from graphsoft.engine.ties import in_order, sortings_of_pairs
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of, unsigned
 from graphsoft.kernels.contraction import Members, contract, greedy_matching
@@ -22,12 +22,11 @@ __all__ = [
     "STRAY_MASS",
     "contracted",
     "merge_round",
-    "numbered",
     "strays",
     "without_copies",
 ]
 
-# A round along some of the edges merges this fraction of a greedy matching.
+# A round along some of the edges merges this fraction of a greedy matching, as in `graphsoft.engine.merging`.
 MATCHING_FRACTION = 0.1
 # A contraction is cut into at most about this many pieces. Pieces that are being worked on need memory in
 # addition to the result, so they must be small.
@@ -89,9 +88,7 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
 
 
-def merge_round(
-    graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array | None = None
-) -> tuple[Array, int]:
+def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array) -> tuple[Array, int]:
     """Merge at most `max_merges` pairs along some edges: each node's new number, and how many there are.
 
     Parameters
@@ -100,18 +97,18 @@ def merge_round(
     max_merges : int
     edges : csr_array of shape (n, n)
         The edges of the graph along which nodes may merge; if it has none, nothing merges.
-    keys : ndarray of uint64, shape (n,), optional
+    keys : ndarray of uint64, shape (n,)
         They decide between equal scores, see `graphsoft.engine.ties`.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
+    >>> from graphsoft.engine.ties import structure_keys
     >>> path = as_graph(nx.path_graph(3))
-    >>> merge_round(path, 1, path.adjacency)
+    >>> merge_round(path, 1, path.adjacency, structure_keys(path.adjacency))
     (array([0, 0, 1], dtype=int32), 2)
     """
-    keys = structure_keys(graph.adjacency) if keys is None else keys
     partners = partners_along(edges, graph.degrees, keys)
     leaders = np.arange(len(graph), dtype=partners.best.dtype)
     sortings = sortings_of_pairs(leaders, partners, graph.degrees, keys)
@@ -121,18 +118,6 @@ def merge_round(
     wanted = min(max_merges, int(np.ceil(MATCHING_FRACTION * possible)))
     leaders[high[:wanted]] = low[:wanted]
     return numbered(leaders)
-
-
-def numbered(leaders: Array) -> tuple[Array, int]:
-    """Give groups numbers: that of each node's group, and how many there are.
-
-    Examples
-    --------
-    >>> numbered(np.array([0, 1, 0, 1, 4]))
-    (array([0, 1, 0, 1, 2]), 3)
-    """
-    leads = leaders == np.arange(len(leaders))
-    return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
 
 
 def without_copies(graph: Graph) -> tuple[Graph, Array]:

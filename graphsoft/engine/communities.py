@@ -1,9 +1,9 @@
 """The evidence for each number of communities of a network.
 
-A part of the edges is left out, and the rest is grouped: into many groups first, which merge until two are
-left. After every merge nodes move between the groups, since a group that was built by merging alone is wrong
-at its borders. If a network has k communities, then k groups predict best where the edges left out lie:
-fewer groups are too wide, and more of them follow the edges that happened to be kept.
+A part of the edges is left out, and the rest is grouped: into many groups first, which merge step by step
+until two are left. After every step nodes move between the groups, since a group that was built by merging
+alone is wrong at its borders. If a network has k communities, then k groups predict best where the edges left
+out lie: fewer groups are too wide, and more of them follow the edges that happened to be kept.
 
 In a graph of nearest neighbors the smallest groups predict best, because every neighborhood is dense. There
 the number is found by `graphsoft.engine.counting`.
@@ -26,7 +26,7 @@ from graphsoft.engine.counting import (
 )
 from graphsoft.engine.moving import moved_through, next_merge
 from graphsoft.engine.scales import Layer, Scales, contraction
-from graphsoft.engine.ties import ranks, structure_keys
+from graphsoft.engine.ties import ranks
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.checks import DEFAULT_SEED
 from graphsoft.linalg.csr import inverse_or_zero
@@ -35,13 +35,15 @@ __all__ = ["evidence_for_communities"]
 
 # Edges are left out of a graph that was contracted to so many nodes.
 MAX_NODES = 1 << 14
-# Half as many nodes are taken until no more edges are left: every edge is looked at some thousand times.
+# With more edges than this the graph is contracted to half as many nodes, and again: every edge is looked at
+# some thousand times.
 MAX_EDGES = 1 << 17
 # Merging begins with a group for every third node, and no more than this.
 MAX_GROUPS = 1024
-# One merge at a time, or this part of the groups.
+# A step merges this part of the groups, rounded down, but at least one pair: fewer than 64 merge one by one.
 MERGED = 1 / 32
-# Rounds, until so many edges were looked at in all, but within these bounds.
+# There are so many rounds that this many edges are looked at in all, but within these bounds. Small graphs
+# need most, since their figures vary most from round to round.
 EDGES = 1 << 13
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 
@@ -77,8 +79,10 @@ def evidence_for_communities(
         rounds.append(groupings)
         if progress is not None:
             progress("counting communities", done + 1, wanted)
-    columns = np.mean(falls, axis=0), _agreements(rounds, watched.points), np.mean(held_out, axis=0)
-    return Evidence(watched.distinct, sizes[::-1], *(column[::-1] for column in columns))
+    columns = sizes, np.mean(falls, axis=0), _agreements(rounds, watched.points), np.mean(held_out, axis=0)
+    # without a part of its edges a graph may fall into so many strays that fewer nodes are left to group
+    reached = sizes <= min(int(groupings[0].max()) + 1 for groupings in rounds)
+    return Evidence(watched.distinct, *(column[reached][::-1] for column in columns))
 
 
 def _sizes(most: int) -> Array:
@@ -97,7 +101,7 @@ def _groupings(graph: Graph, sizes: Array) -> Iterator[tuple[Array, float]]:
     """
     inside = np.flatnonzero(~strays(graph, CLUSTERS_OF_STRAYS))
     rest = subgraph(graph, inside)
-    layer = Layer(rest, structure_keys(rest.adjacency))
+    layer = Layer.of(rest)
     alone, homes = Scales.of(layer), np.zeros(len(layer), dtype=np.int32)
     scales = contraction(layer, int(sizes[0]), homes)
     labels = moved_through(scales, np.arange(len(scales.layers[-1]), dtype=np.int32), scales.carried(homes))

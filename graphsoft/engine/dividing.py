@@ -10,24 +10,27 @@ from __future__ import annotations
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.drawing import median_grouping
 from graphsoft.engine.moving import moved_through, next_merge, scales_by_moves
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
-from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
+from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph, subgraph
 
 __all__ = ["Division"]
 
-# The small graph has so many nodes for each group, but in all no fewer and no more than these bounds.
+# The small graph has so many nodes for each group, but in all no fewer and no more than these bounds. It is
+# dense, so the time and memory of each draw grow with the square of its nodes.
 NODES_EACH = 12
 FEWEST_NODES, MOST_NODES = 200, 640
-# A graph with fewer nodes for each group is not grouped many times.
+# If the most nodes are fewer than this for each group, the graph is contracted to the groups themselves, and
+# not grouped many times.
 LEAST_EACH = 4
 # How often nodes move through the scales of the contraction, and then through scales made by moves. These
-# cycles run on the finest scale with at most MAX_NODES nodes, or MAX_NODES_EACH for each group. From there
-# the nodes move once more through the finer scales.
+# cycles run on the finest scale with at most MAX_NODES nodes, or MAX_NODES_EACH for each group, so that they
+# take hardly longer on large graphs. From there the nodes move once more through the finer scales.
 CYCLES, CYCLES_BY_MOVES = 2, 2
 MAX_NODES, MAX_NODES_EACH = 1 << 14, 40
 
@@ -41,6 +44,8 @@ class Division:
     divisions : int
         How often it will be divided, for what `progress` is told.
     progress : callable, optional
+    deadline : Deadline
+        When nodes move no longer on the coarser scales.
 
     Examples
     --------
@@ -53,9 +58,12 @@ class Division:
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
-    def __init__(self, graph: Graph, divisions: int = 1, progress: Progress | None = None) -> None:
-        self._layer = Layer(graph, structure_keys(graph.adjacency))
+    def __init__(
+        self, graph: Graph, divisions: int = 1, progress: Progress | None = None, deadline: Deadline = NEVER
+    ) -> None:
+        self._layer = Layer.of(graph)
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
+        self._deadline = deadline
         self._labels = np.zeros(len(graph), dtype=np.int32)
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
 
@@ -102,6 +110,8 @@ class Division:
         edges = self._layer.graph.adjacency.nnz / 2
         labels, above_next = _first_groups(scales, home, edges, count)
         for cycle in range(CYCLES + CYCLES_BY_MOVES):
+            if self._deadline.over:
+                break
             self._count_step()
             if cycle < CYCLES:
                 way = scales.within(labels)
@@ -155,8 +165,9 @@ def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array,
 def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> Array:
     """Renumber groups: by their homes, then from the heaviest to the lightest; keys decide between equals."""
     groups = int(labels.max()) + 1
-    sums = -ranks(np.bincount(labels, masses)), carried(homes, labels)
+    heavy, home = ranks(np.bincount(labels, masses)), carried(homes, labels)
     numbers = np.empty(groups, dtype=np.int32)
-    numbers[np.lexsort((keys_of_groups(keys, labels, groups), *sums))] = np.arange(groups, dtype=np.int32)
+    order = np.lexsort((keys_of_groups(keys, labels, groups), -heavy, home))
+    numbers[order] = np.arange(groups, dtype=np.int32)
     renumbered: Array = numbers[labels]
     return renumbered

@@ -19,12 +19,13 @@ __all__ = ["median_grouping"]
 # How often the graph is drawn, once as it is; fewer times if so many nodes are drawn in all. With fewer draws
 # the median is often another one where two groupings are about as good.
 DRAWS, NODES_DRAWN = 64, 1 << 14
-# Rounds of moves after each draw is merged.
+# At most so many rounds of moves follow after a draw is merged.
 ROUNDS = 5
 # A group lighter than this part of an average one is a fragment. Only draws with the fewest are kept.
 FRAGMENT = 0.1
-# The least number of edges that a weight can stand for.
+# A weight stands for at least so many edges: the fewer, the more of its draws are all but 0.
 FEWEST_EDGES = 0.01
+# Draws have the same seeds in every call, so that the same graph is always grouped alike.
 SEED = 0
 
 
@@ -103,6 +104,6 @@ def _median(draws: Array, masses: Array, count: int) -> Array:
         for other in range(one):
             common = np.bincount(first + draws[other], masses)
             most, chance = (alone[one] + alone[other]) / 2, alone[one] * alone[other]
-            index = (common @ common / whole - chance) / (most - chance) if most > chance else 1.0
+            index = ((common**2).sum() / whole - chance) / (most - chance) if most > chance else 1.0
             alike[one, other] = alike[other, one] = index
     return np.asarray(draws[np.argmax(alike.sum(axis=0))])

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted, merge_round, numbered, strays
+from graphsoft.engine.coarsening import contracted, merge_round, strays
+from graphsoft.engine.merging import numbered
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import inverse_or_zero, submatrix, without_diagonal

@@ -19,7 +19,6 @@ from graphsoft.engine.ties import (
     first_of,
     in_order,
     sortings_of_pairs,
-    structure_keys,
     wrapping_hashes,
 )
 from graphsoft.kernels import rows_of
@@ -36,7 +35,7 @@ from graphsoft.kernels.contraction import (
 )
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["Merging", "partners_along"]
+__all__ = ["Merging", "numbered", "partners_along"]
 
 # A round merges this fraction of the pairs of groups that are each other's best partners. A greedy matching
 # has about 1.5 times as many pairs, so this is a tenth of a matching. Over the benchmark sets 0.03 to 0.1 of
@@ -55,7 +54,7 @@ class Merging:
     ----------
     adjacency : csr_array of shape (n, n)
     degrees : ndarray of shape (n,)
-    keys : ndarray of uint64, shape (n,), optional
+    keys : ndarray of uint64, shape (n,)
         They decide between equal scores, see `graphsoft.engine.ties`.
 
     Attributes
@@ -69,27 +68,27 @@ class Merging:
     --------
     Both pairs of neighbors have a score of 1/3; the lighter pair merges first:
 
+    >>> from graphsoft.engine.ties import structure_keys
     >>> weights = sp.csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> merging = Merging(weights, np.array([2.0, 3.0, 1.0]))
+    >>> merging = Merging(weights, np.array([2.0, 3.0, 1.0]), structure_keys(weights))
     >>> merging.merge_best(max_merges=1), merging.leaders.tolist()
     (1, [0, 1, 1])
     """
 
-    def __init__(self, adjacency: sp.csr_array, degrees: Array, keys: Array | None = None) -> None:
+    def __init__(self, adjacency: sp.csr_array, degrees: Array, keys: Array) -> None:
         count, kind = adjacency.shape[0], adjacency.indices.dtype
         self._rows = rows_of(adjacency)
         self.alive = np.arange(count, dtype=kind)
         self.leaders = self.alive.copy()
-        keys = structure_keys(adjacency) if keys is None else keys.copy()
         self._groups = Groups(
             leaders=self.leaders,
             following=np.full(count, -1, dtype=kind),
             last=self.alive.copy(),
             degrees=degrees.copy(),
-            keys=keys,
+            keys=keys.copy(),
             entries=np.diff(adjacency.indptr).astype(np.int64),
         )
-        self._partners = partners_along(adjacency, self._groups.degrees, keys)
+        self._partners = partners_along(adjacency, self._groups.degrees, self._groups.keys)
         self._merged = np.zeros(count, dtype=np.bool_)
 
     def merge_best(self, max_merges: int) -> int:
@@ -110,14 +109,7 @@ class Merging:
 
     def numbered(self) -> tuple[Array, int]:
         """Give the groups numbers: that of every node's group, and how many groups there are."""
-        number = np.empty_like(self.leaders)
-        number[self.alive] = np.arange(len(self.alive), dtype=number.dtype)
-        return number[self.leaders], len(self.alive)
-
-    @property
-    def keys(self) -> Array:
-        """The keys of the groups, in the order of their numbers."""
-        return self._groups.keys[self.alive]
+        return numbered(self.leaders)
 
     def _best_pairs(self, max_merges: int) -> tuple[Array, Array]:
         """Choose the pairs of groups of largest score: the lower group of each pair, and the higher."""
@@ -166,13 +158,13 @@ def partners_along(edges: sp.csr_array, degrees: Array, keys: Array) -> Partners
 
     Examples
     --------
+    >>> from graphsoft.engine.ties import structure_keys
     >>> pair = sp.csr_array([[0.0, 2.0], [2.0, 0.0]])
     >>> partners_along(pair, np.array([2.0, 4.0]), structure_keys(pair))
     Partners(best=array([1, 0], dtype=int32), scores=array([0.25, 0.25]))
     """
-    degrees = np.require(
-        degrees, requirements="W"
-    )  # a copy if they are frozen: loops are compiled for one type
+    # the loop is compiled for degrees that can be written to, so frozen ones are copied
+    degrees = np.require(degrees, requirements="W")
     found = Partners(np.empty(len(degrees), dtype=edges.indices.dtype), np.empty(len(degrees)))
 
     def piece(start: int, stop: int) -> None:
@@ -182,3 +174,15 @@ def partners_along(edges: sp.csr_array, degrees: Array, keys: Array) -> Partners
     for _ in map_pieces(piece, pieces_by_load(edges.indptr, LOAD)):
         pass
     return found
+
+
+def numbered(leaders: Array) -> tuple[Array, int]:
+    """Give groups numbers: that of each node's group, and how many there are.
+
+    Examples
+    --------
+    >>> numbered(np.array([0, 1, 0, 1, 4]))
+    (array([0, 1, 0, 1, 2]), 3)
+    """
+    leads = leaders == np.arange(len(leaders), dtype=leaders.dtype)
+    return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())

@@ -21,7 +21,7 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["moved_through", "next_merge", "scales_by_moves"]
 
-# After so many rounds a scale is left.
+# After so many rounds a scale is left even if nodes still move: some change places for ever.
 ROUNDS = 5
 # A group lighter than this part of an average one is a fragment, if less than this part of it is inside.
 FRAGMENT, INSIDE = 0.1, 0.5
@@ -48,7 +48,7 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     --------
     >>> import networkx as nx
     >>> from graphsoft.graph.reading import as_graph
-    >>> layer = Layer(as_graph(nx.path_graph(4)), np.zeros(4, dtype=np.uint64))
+    >>> layer = Layer.of(as_graph(nx.path_graph(4)))
     >>> round(next_merge(layer, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)), 3)
     0.111
     """

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
     border_gains,
@@ -54,6 +55,8 @@ class Log:
     planned : int
         How many sweeps there will be.
     progress : callable or None
+    deadline : Deadline
+        When no further sweep begins.
     trace : list of float
         Log-likelihoods before those sweeps for which it was known.
     sweeps : int
@@ -62,16 +65,26 @@ class Log:
     stage: str
     planned: int
     progress: Progress | None
+    deadline: Deadline = NEVER
     trace: list[float] = field(default_factory=list)
     sweeps: int = 0
 
-    def count(self, log_likelihood: float | None = None) -> None:
-        """Count a sweep, and record the log-likelihood before it if that is known."""
+    def count(self, log_likelihood: float | None = None) -> bool:
+        """Count a sweep, and record the log-likelihood before it if that is known.
+
+        Returns whether this has to be the last one.
+        """
         if log_likelihood is not None:
             self.trace.append(log_likelihood)
         self.sweeps += 1
         if self.progress is not None:
             self.progress(self.stage, self.sweeps, self.planned)
+        return self.deadline.over
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether there are fewer sweeps than planned."""
+        return self.sweeps < self.planned
 
 
 def polish_level(
@@ -127,9 +140,9 @@ def refine_in_groups(
     graph: Graph,
     memberships: sp.csr_array,
     groups: sp.csr_array,
-    sweeps: int = 3,
-    progress: Progress | None = None,
-) -> tuple[sp.csr_array, float]:
+    sweeps: int,
+    log: Log,
+) -> sp.csr_array:
     """Refine the finest memberships for their own likelihood, while every node keeps its share of each group.
 
     Polishing the levels above costs the finest one some likelihood: the clusters of a group move together,
@@ -143,23 +156,23 @@ def refine_in_groups(
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 in each row.
     sweeps : int
-        Narrow sweeps after the wide one.
-    progress : callable, optional
+        Narrow sweeps after the wide one, for which `log` may have no time.
+    log : Log
+        It gets the finest level's log-likelihood before the first sweep.
 
     Returns
     -------
     csr_array of shape (n, m_0)
-    float
-        The finest level's log-likelihood before the first sweep.
     """
-    log = Log("refining", sweeps + 1, progress)
     wider, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
     memberships = groups_restored(wider, memberships, groups)
-    log.count()
+    log.count(log_likelihood)
     for _ in range(sweeps):
+        if log.deadline.over:
+            break
         stepped = narrow_sweeps(graph, memberships, 1, MIN_SHARE, log.count)
         memberships = groups_restored(stepped, memberships, groups)
-    return memberships, log_likelihood
+    return memberships
 
 
 def _reweighted_by_upper(

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.engine.coarsening import contracted, numbered
-from graphsoft.engine.merging import Merging
+from graphsoft.engine.coarsening import contracted
+from graphsoft.engine.merging import Merging, numbered
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph
@@ -30,7 +30,8 @@ __all__ = ["Layer", "Scales", "carried", "coarsened", "contraction", "grouped", 
 # no better clusters, and more scales take more time and memory.
 SHRINK_FACTOR = 4
 
-# Nodes are moved in so many batches.
+# Nodes are moved in so many batches. The nodes of one choose without knowing where the others of it go: with
+# more batches these are fewer, with fewer batches there is more work for threads at a time.
 BATCHES = 8
 
 
@@ -47,6 +48,11 @@ class Layer:
 
     graph: Graph
     keys: Array
+
+    @classmethod
+    def of(cls, graph: Graph) -> Layer:
+        """Take a graph as the finest scale."""
+        return cls(graph, structure_keys(graph.adjacency))
 
     def __len__(self) -> int:
         return len(self.graph)
@@ -196,8 +202,7 @@ def coarsened(graph: Graph, count: int, progress: Progress | None = None) -> Sca
     array([[6., 1.],
            [1., 6.]])
     """
-    keys = structure_keys(graph.adjacency) if len(graph) > count else np.zeros(len(graph), dtype=np.uint64)
-    return contraction(Layer(graph, keys), count, np.zeros(len(graph), dtype=np.int32), progress)
+    return contraction(Layer.of(graph), count, np.zeros(len(graph), dtype=np.int32), progress)
 
 
 def grouped(graph: Graph, count: int, progress: Progress | None = None) -> Array:

@@ -146,11 +146,12 @@ def wide_sweep(graph: Graph, memberships: sp.csr_array, min_share: float) -> tup
 
 
 def narrow_sweeps(
-    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, after_each: Callable[[], None]
+    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, after_each: Callable[[], object]
 ) -> sp.csr_array:
     """Take narrow sweeps; in the result the same clusters are stored, with 0 for a share below `min_share`.
 
-    A node that holds one cluster keeps it. `after_each` is called after each sweep.
+    A node that holds one cluster keeps it. `after_each` is called after each sweep; if it returns True, this
+    was the last one.
     """
     shares = np.zeros(memberships.nnz)
     kept = np.arange(memberships.nnz, dtype=memberships.indices.dtype)  # places of shares not removed
@@ -160,7 +161,8 @@ def narrow_sweeps(
         if np.count_nonzero(swept.data) < COMPACT_BELOW * swept.nnz:
             kept, swept = kept[swept.data > 0.0], swept.copy()
             swept.eliminate_zeros()
-        after_each()
+        if after_each():
+            break
     shares[kept] = swept.data
     return with_shares(memberships, shares)
 

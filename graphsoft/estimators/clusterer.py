@@ -43,6 +43,7 @@ class SoftClusterer(
     random_state: Any
 
     level: Any = -1  # which level answers
+    time_limit: Any = None
 
     def _sizes(self, points: int) -> Sequence[int] | str:
         """Return the levels that are wanted."""
@@ -87,6 +88,7 @@ class SoftClusterer(
             affinity="features",
             method=self.method,
             known=known,
+            time_limit=self.time_limit,
             rng=_seed(self.random_state),
             progress=tasks.progress,
         )

@@ -34,6 +34,8 @@ class SoftHierarchy(SoftClusterer):
         in a row are used. Given weights need none of these.
     method : str, settings, or a sequence of them with one for each level
         How clusters are found; see :func:`graphsoft.hierarchy`.
+    time_limit : float, optional
+        Seconds after which no further refinement begins; see :func:`graphsoft.hierarchy`.
     sparse_output : bool
         Whether `predict_proba` and `transform` return sparse matrices. pandas and polars output needs dense
         ones.
@@ -77,6 +79,7 @@ class SoftHierarchy(SoftClusterer):
         metric: str = "euclidean",
         weights: str = "local-scaling",
         method: Any = "relation",
+        time_limit: float | None = None,
         sparse_output: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -88,6 +91,7 @@ class SoftHierarchy(SoftClusterer):
         self.metric = metric
         self.weights = weights
         self.method = method
+        self.time_limit = time_limit
         self.sparse_output = sparse_output
         self.random_state = random_state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import matmul
 
@@ -12,14 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.keeping import held, nodes_to_hold
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.engine.polishing import Log, polish_level, refine_in_groups, with_rows
-from graphsoft.engine.sweeps import Fit, assess, groups_restored
+from graphsoft.engine.sweeps import assess, groups_restored
 from graphsoft.fitting.finding import find
+from graphsoft.fitting.fitted import FittedLevel
+from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
@@ -29,7 +32,7 @@ from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_on
 from graphsoft.methods import Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 
-__all__ = ["FittedLevel", "cluster_graphs", "fit"]
+__all__ = ["cluster_graphs", "fit"]
 
 # The walk that gives a cluster its parents stays where it is with this probability. Over the benchmark sets
 # the memberships of upper levels agree best with the classes from 0.5 to 0.67. The larger it is, the better
@@ -40,57 +43,28 @@ MIN_PARENT = 0.01
 # Narrow sweeps of an upper level after its wide one. With more of them its groups become likelier, but over
 # the benchmark sets they agree less with the classes.
 UPPER_SWEEPS = 1
-# Stands for the fit of a level until all levels are found.
-UNKNOWN = Fit(np.nan, np.nan)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedLevel:
-    """A level on its way to the result.
-
-    Attributes
-    ----------
-    memberships : csr_array of shape (n, m)
-        Of the points; while the levels are being found, of the nodes that are worked on.
-    graph : Graph
-        The graph of its clusters.
-    parents : csr_array of shape (m, m_above) or None
-    status : str
-    sweeps : int
-    trace : tuple of float
-        Log-likelihood for relation factorization, what is minimized for other methods.
-    seconds : float
-    likely : bool
-        Whether it was found by relation factorization.
-    fit : Fit
-        How well it explains the graph of the points; known when all levels are found.
-    """
-
-    memberships: sp.csr_array
-    graph: Graph
-    parents: sp.csr_array | None
-    status: str
-    sweeps: int
-    trace: tuple[float, ...]
-    seconds: float
-    likely: bool = True
-    fit: Fit = UNKNOWN
 
 
 def fit(
-    sample: Sample, settings: Settings, random: np.random.Generator, progress: Progress | None = None
+    sample: Sample,
+    settings: Settings,
+    random: np.random.Generator,
+    progress: Progress | None = None,
+    deadline: Deadline = NEVER,
 ) -> list[FittedLevel]:
-    """Find all levels, finest first, in the way that their methods allow."""
+    """Find all levels, finest first, in the way that their methods allow; only polished ones keep to time."""
     methods = [each for each in settings.methods if by_likelihood(each)]
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        levels = _descend(work, methods, settings, progress)
+        levels = _descend(work, methods[0], settings, progress, deadline)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress)
     levels = _assessed(sample.graph, work, levels)
-    return levels if sample.pairs is None else _on_given_graph(sample.graph, levels, settings.polished)
+    if sample.pairs is not None:
+        levels = _on_given_graph(sample.graph, levels, settings.polished)
+    return from_the_heaviest(levels, sample.graph.degrees)
 
 
 def _climb_published(
@@ -122,15 +96,16 @@ def _climb_published(
 
 
 def _descend(
-    work: Work, methods: Sequence[Relation], settings: Settings, progress: Progress | None
+    work: Work, method: Relation, settings: Settings, progress: Progress | None, deadline: Deadline
 ) -> list[FittedLevel]:
     """Divide the graph of the points from the top level down, and make all levels soft on it.
 
     Every level is divided within the one above, so the top level does not depend on those below. Known pairs
-    are in the weights already, and decide here which clusters are not to be grouped.
+    are in the weights already, and decide here which clusters are not to be grouped. `method` is that of the
+    finest level. When time is over, the levels that are not soft yet stay as they were divided.
     """
     graph, sizes = work.sample.graph, settings.levels
-    division = Division(graph, len(sizes), progress)
+    division = Division(graph, len(sizes), progress, deadline)
     labels: list[Array] = []
     seconds: list[float] = []
     for size in reversed(sizes):
@@ -144,18 +119,20 @@ def _descend(
     above: sp.csr_array | None = None
     trace: tuple[float, ...]
     for level in reversed(range(len(sizes))):
-        began = time.perf_counter()
-        if level:
+        began, trace, sweeps, stopped = time.perf_counter(), (), 0, deadline.over
+        if level and not stopped:
             upper = reduce(matmul, groups[:level])
             polished, before = polish_level(graph, memberships, upper, UPPER_SWEEPS, progress)
             trace, sweeps = (before,), UPPER_SWEEPS + 1
             memberships = polished if above is None else groups_restored(polished, memberships, above)
             above = upper
-        else:
-            memberships, trace, sweeps = _finest(graph, memberships, above, methods[0], progress)
+        elif not stopped:
+            memberships, log = _finest(graph, memberships, above, method, progress, deadline)
+            trace, sweeps, stopped = tuple(log.trace), log.sweeps, log.cut_short
         spent = seconds[level] + time.perf_counter() - began
-        status = f"divided, and polished by {sweeps} sweeps"
-        levels.insert(0, FittedLevel(memberships, graph, None, status, sweeps, trace, spent))
+        done = f"stopped by time_limit after {sweeps}" if stopped else f"and polished by {sweeps}"
+        status = f"divided, {done} sweeps"
+        levels.insert(0, FittedLevel(memberships, graph, None, status, sweeps, trace, spent, stopped=stopped))
     return _with_parents(levels, memberships, groups, labels[0], work.degrees)
 
 
@@ -165,21 +142,22 @@ def _finest(
     groups: sp.csr_array | None,
     method: Relation,
     progress: Progress | None,
-) -> tuple[sp.csr_array, tuple[float, ...], int]:
-    """Make the finest level soft: memberships, log-likelihoods, and how many sweeps it took.
+    deadline: Deadline,
+) -> tuple[sp.csr_array, Log]:
+    """Make the finest level soft: memberships, and the sweeps that it took.
 
     Every node keeps its shares of the groups, if there are any: they are the clusters of the level above.
     """
-    log = Log("polishing", 0, progress)
     if groups is None or method.support == "dense":
+        log = Log("polishing", 0, progress, deadline)
         swept = method.swept(graph, memberships, log)
-        memberships = swept if groups is None else groups_restored(swept, memberships, groups)
-        return memberships, tuple(log.trace), log.sweeps
-    trace = []
+        return swept if groups is None else groups_restored(swept, memberships, groups), log
+    log = Log("refining", method.rounds * (method.sweeps + 1), progress, deadline)
     for _ in range(method.rounds):
-        memberships, before = refine_in_groups(graph, memberships, groups, method.sweeps, progress)
-        trace.append(before)
-    return memberships, tuple(trace), method.rounds * (method.sweeps + 1)
+        memberships = refine_in_groups(graph, memberships, groups, method.sweeps, log)
+        if deadline.over:
+            break
+    return memberships, log
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:

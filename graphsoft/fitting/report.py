@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.engine.sweeps import Fit
-from graphsoft.fitting.climbing import FittedLevel
+from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs
 from graphsoft.linalg.memberships import likeliest
@@ -43,6 +43,8 @@ class LevelReport:
     seconds : float
     pairs_kept, pairs_known : int or None
         How many of the known pairs came out as they are known, and how many there are.
+    stopped : bool
+        Whether `time_limit` ended it before it was refined as usual.
     """
 
     clusters: int
@@ -54,6 +56,7 @@ class LevelReport:
     seconds: float
     pairs_kept: int | None = None
     pairs_known: int | None = None
+    stopped: bool = False
 
     @classmethod
     def of(cls, level: FittedLevel, pairs: sp.csr_array | None) -> LevelReport:
@@ -63,6 +66,7 @@ class LevelReport:
             clusters=level.memberships.shape[1], sweeps=level.sweeps, trace=level.trace,
             log_likelihood=level.fit.log_likelihood, kkt_gap=level.fit.gap if level.likely else None,
             status=status, seconds=level.seconds, pairs_kept=kept, pairs_known=known,
+            stopped=level.stopped,
         )  # fmt: skip
 
     def after(self, fit: Fit) -> LevelReport:

@@ -6,13 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import IO, Any, TextIO
 
 import numpy as np
 
-from graphsoft.errors import InputError, shown
-from graphsoft.formats.naming import plain
+from graphsoft.errors import imported
+from graphsoft.formats.naming import plain_name, refuse
 from graphsoft.input.checks import choice
 from graphsoft.storage.atomic import PathLike, write_atomic
 
@@ -22,7 +21,8 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 # A text that a spreadsheet would run as a formula, or one that looks as if a quote had been put before it.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\0]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character
+TEXT_FILE = "a file of text"
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -45,10 +45,7 @@ def as_frame(columns: Columns, library: str = "pandas") -> Any:
     1     b        0
     """
     choice("library", library, LIBRARIES)
-    try:
-        module = import_module(library)
-    except ImportError as error:
-        raise ImportError(f"frames of {library} need it: pip install {library}") from error
+    module = imported(library, f"library={library!r}", library)
     if library == "pandas":
         return module.DataFrame(dict(columns))
     known = {name: _of_one_type(values) for name, values in columns.items()}
@@ -68,10 +65,7 @@ def columns_to_parquet(columns: Columns, path: PathLike) -> None:
     ...     pd.read_parquet(path)["point"].tolist()
     ['=a', 'b']
     """
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet needs pyarrow: pip install pyarrow, or 'graphsoft[frames]'") from error
+    parquet = imported("pyarrow.parquet", "Parquet", "'graphsoft[frames]'")
     table = as_frame(columns, "pyarrow")
     write_atomic(path, lambda file: parquet.write_table(table, file))
 
@@ -116,30 +110,23 @@ def write_columns(columns: Columns, file: TextIO) -> None:
 
 def _cells(values: Sequence[Any]) -> list[Any]:
     known = values.tolist() if isinstance(values, np.ndarray) else values
-    return [value if isinstance(value, float) else _harmless(plain(value)) for value in known]
+    return [value if isinstance(value, float) else _harmless(plain_name(value)) for value in known]
 
 
 def _harmless(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    _refuse_surrogates(value)
+    refuse([value], _SURROGATE, TEXT_FILE)
     return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
-
-
-def _refuse_surrogates(text: str) -> None:
-    if _SURROGATE.search(text):
-        problem = f"{shown(text)} has half of a character, which no file of text can hold"
-        raise InputError("names", problem, "rename it, or write JSON, which holds any text")
 
 
 def _of_one_type(values: Sequence[Any]) -> Any:
     """Return numbers as they are; names as whole numbers, lists, or else as texts."""
     if isinstance(values, np.ndarray) or all(isinstance(value, (float, list)) for value in values):
         return values
-    known = [plain(value) for value in values]
+    known = [plain_name(value) for value in values]
     if all(type(value) is int and abs(value) < 2**63 for value in known):  # True is no number here
         return known
     texts = [str(value) for value in known]
-    for text in texts:
-        _refuse_surrogates(text)
+    refuse(texts, _SURROGATE, TEXT_FILE)
     return texts

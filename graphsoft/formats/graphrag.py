@@ -115,8 +115,8 @@ def _edges_inside(
 
 
 def _columns(frame: Any, argument: str, names: Sequence[str]) -> list[list[Any]]:
-    there = names_of_columns(frame)
-    missing = [name for name in names if there is None or name not in list(there)]
+    there = names_of_columns(frame) or ()
+    missing = [name for name in names if name not in there]
     if missing:
         raise InputError(argument, f"has no column {missing[0]!r}", f"pass GraphRAG's table of {argument}")
     columns = [frame[name] for name in names]

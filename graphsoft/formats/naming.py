@@ -9,7 +9,7 @@ from typing import Any
 from graphsoft.errors import InputError, shown
 from graphsoft.tree import Tree
 
-__all__ = ["checked_names", "distinct_texts", "plain", "refuse"]
+__all__ = ["checked_names", "distinct_texts", "plain_name", "refuse"]
 
 
 def checked_names(tree: Tree, names: Mapping[str, str] | None) -> dict[str, str]:
@@ -47,7 +47,7 @@ def refuse(names: Iterable[str], unfit: re.Pattern[str], format: str) -> None:
         if found:
             what = f"the character {found[0]!a}" if found[0] else "no character at all"
             problem = f"{shown(name)} has {what}, which {format} cannot hold"
-            raise InputError("names", problem, "rename it, or write JSON, which holds any text")
+            raise InputError("names", problem, "rename it, or write JSON or .graphsoft, which hold any text")
 
 
 def distinct_texts(names: Sequence[Any]) -> list[str]:
@@ -69,12 +69,12 @@ def distinct_texts(names: Sequence[Any]) -> list[str]:
     return texts
 
 
-def plain(name: Any) -> Any:
+def plain_name(name: Any) -> str | int:
     """Turn the name of a point into text or a number, as JSON and tables hold them.
 
     Examples
     --------
-    >>> plain("a"), plain(7), plain((1, 2))
+    >>> plain_name("a"), plain_name(7), plain_name((1, 2))
     ('a', 7, '(1, 2)')
     """
     value = name.item() if hasattr(name, "item") else name

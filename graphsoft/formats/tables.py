@@ -1,18 +1,17 @@
-"""Tables with a row for each point: memberships as npz, labels and entropies as csv."""
+"""What is known of each point: memberships as npz, and the columns of its clusters for tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, save_npz
 
-from graphsoft.formats.frames import columns_to_csv, write_columns
+from graphsoft.input.memberships import SoftClusters
+from graphsoft.linalg.memberships import largest_shares
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["labels_to_csv", "memberships_to_npz", "write_labels"]
+__all__ = ["memberships_to_npz", "point_columns"]
 
 
 def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
@@ -38,59 +37,31 @@ def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
     write_atomic(path, lambda file: save_npz(file, memberships))
 
 
-def labels_to_csv(
-    nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike], path: PathLike
-) -> None:
-    """Write one row for each point: its name, and its likeliest cluster and entropy on every level.
+def point_columns(names: Sequence[Any], levels: Sequence[SoftClusters]) -> dict[str, Sequence[Any]]:
+    """List the name of every point, and its likeliest cluster, the probability of that and the entropy.
 
-    The columns are ``name, level_0, level_1, ..., entropy_0, entropy_1, ...``. Cluster 17 of level 0 is the
-    tree's node ``"0-17"``. A name that a spreadsheet would run as a formula gets a ``'`` before it, see
-    :func:`graphsoft.formats.frames.columns_to_csv`.
+    Cluster 17 of level 0 is the tree's node ``"0-17"``. Entropies are in nats.
 
     Parameters
     ----------
-    nodes : iterable of n names
-        In the order of the points.
-    labels : sequence of array-like of int, shape (n,)
-        For every level, finest first.
-    entropies : sequence of array-like of float, shape (n,)
-        For every level, in nats.
-    path : path-like
+    names : sequence of n
+    levels : sequence of SoftClusters
+        Finest first.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "labels.csv")
-    ...     labels_to_csv(["a", "=b"], [[1, 0]], [[0.0, 0.25]], path)
-    ...     print(path.read_text(encoding="utf-8"))
-    "name","level_0","entropy_0"
-    "a",1,0.0
-    "'=b",0,0.25
-    <BLANKLINE>
+    >>> from graphsoft.methods import Clustering
+    >>> found = Clustering(csr_array([[0.0, 1.0], [1.0, 0.0]]), (), "by hand")
+    >>> for title, column in point_columns(["a", "b"], [found]).items():
+    ...     print(title, list(column))
+    point ['a', 'b']
+    level_0 [np.int32(1), np.int32(0)]
+    probability_0 [np.float64(1.0), np.float64(1.0)]
+    entropy_0 [np.float64(0.0), np.float64(0.0)]
     """
-    columns_to_csv(_columns(nodes, labels, entropies), path)
-
-
-def write_labels(
-    nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike], file: TextIO
-) -> None:
-    """Write what `labels_to_csv` does to a text file that is open.
-
-    Examples
-    --------
-    >>> import sys
-    >>> write_labels(["a"], [[1]], [[0.0]], sys.stdout)
-    "name","level_0","entropy_0"
-    "a",1,0.0
-    """
-    write_columns(_columns(nodes, labels, entropies), file)
-
-
-def _columns(
-    nodes: Iterable[object], labels: Sequence[ArrayLike], entropies: Sequence[ArrayLike]
-) -> dict[str, Any]:
-    columns: dict[str, Any] = {"name": [str(name) for name in nodes]}
-    columns |= {f"level_{level}": np.asarray(each) for level, each in enumerate(labels)}
-    columns |= {f"entropy_{level}": np.asarray(each) for level, each in enumerate(entropies)}
+    columns: dict[str, Any] = {"point": list(names)}
+    for number, level in enumerate(levels):
+        columns[f"level_{number}"] = level.labels
+        columns[f"probability_{number}"] = largest_shares(level.memberships)
+        columns[f"entropy_{number}"] = level.entropy
     return columns

@@ -14,6 +14,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph, symmetric_graph
 from graphsoft.graph.networks import adjacency_of, checked_weights, is_network
+from graphsoft.input.containers import names_of_columns
 from graphsoft.input.large_numbers import EXACT
 
 __all__ = ["edge_graph"]
@@ -73,8 +74,8 @@ def _columns(edges: Any, weight: Any, source: Any, target: Any) -> tuple[Array, 
     """Split a list of edges into the first nodes, the second nodes, and the weights or None."""
     if is_network(edges) or isinstance(edges, Graph) or sp.issparse(edges):
         raise InputError("edges", "is a graph, not a list of edges", "pass it to graphsoft.as_graph")
-    framed = hasattr(edges, "columns")
-    parts = _of_frame(edges, weight, source, target) if framed else _of_rows(edges)
+    titles = names_of_columns(edges)
+    parts = _of_rows(edges) if titles is None else _of_frame(edges, list(titles), weight, source, target)
     if not parts or not len(parts[0]):
         raise InputError("edges", "got no edges", "pass at least one")
     first, second, *rest = parts
@@ -82,9 +83,8 @@ def _columns(edges: Any, weight: Any, source: Any, target: Any) -> tuple[Array, 
     return _as_names(first), _as_names(second), given
 
 
-def _of_frame(frame: Any, weight: Any, source: Any, target: Any) -> list[Any]:
-    """Take the columns of a data frame, or of an Arrow table."""
-    known = list(getattr(frame, "column_names", frame.columns))
+def _of_frame(frame: Any, known: list[Any], weight: Any, source: Any, target: Any) -> list[Any]:
+    """Take columns of a table, which has those that are known."""
     for argument, name in (("source", source), ("target", target), ("weight", weight)):
         if name not in known and not (argument == "weight" and name in (None, "weight")):
             problem = f"edges has no column {shown(name)}, but {shown(known)}"

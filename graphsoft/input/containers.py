@@ -42,7 +42,7 @@ def unwrapped(data: Any, argument: str) -> Any:
         return _of_variables(data, argument)
     if hasattr(data, "get_columns") or hasattr(data, "itercolumns"):  # polars; pyarrow
         columns = data.get_columns() if hasattr(data, "get_columns") else data.itercolumns()
-        names = names_of_columns(data)
+        names = names_of_columns(data) or ()
         read = [_of_column(column, name, argument) for column, name in zip(columns, names, strict=True)]
         return _side_by_side(read, len(data))
     if hasattr(data, "collect_schema"):  # polars.LazyFrame
@@ -57,23 +57,24 @@ def unwrapped(data: Any, argument: str) -> Any:
     return data
 
 
-def names_of_columns(data: Any) -> Any:
+def names_of_columns(data: Any) -> Sequence[Any] | None:
     """Return what a table calls its columns; None if it has no names for them.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> list(names_of_columns(pd.DataFrame({"height": [1.0]}))), names_of_columns([[1.0]])
+    >>> names_of_columns(pd.DataFrame({"height": [1.0]})), names_of_columns([[1.0]])
     (['height'], None)
     """
     if hasattr(data, "data_vars"):
         return list(data.data_vars)
     if hasattr(data, "column_names"):
-        return data.column_names
+        return list(data.column_names)
     if hasattr(data, "dims") and hasattr(data, "coords"):
         known = len(data.dims) == 2 and data.dims[1] in data.coords
         return data.coords[data.dims[1]].to_numpy().tolist() if known else None
-    return getattr(data, "columns", None)
+    columns = getattr(data, "columns", None)
+    return None if columns is None else list(columns)
 
 
 def _of_column(column: Any, name: Any, argument: str) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from graphsoft.errors import InputError, shown
@@ -32,7 +32,7 @@ def frame_index(data: Any) -> tuple[str, ...] | None:
     return tuple(names) if texts and len(set(names)) == len(names) else None
 
 
-def checked_names(names: Any, count: int, argument: str = "names") -> Sequence[Any]:
+def checked_names(names: Any, count: int) -> Sequence[Any]:
     """Check the names of `count` points.
 
     Examples
@@ -42,16 +42,18 @@ def checked_names(names: Any, count: int, argument: str = "names") -> Sequence[A
     """
     unfit = (str, bytes, bytearray, Set, Mapping)
     if isinstance(names, unfit) or not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
-        raise InputError(argument, f"got {shown(names)}", "give a list with a name for each point")
+        raise InputError("names", f"got {shown(names)}", "give a list with a name for each point")
     listed = tuple(names.tolist() if hasattr(names, "tolist") else names)
     if len(listed) != count:
-        raise InputError(argument, f"got {len(listed)} names for {count} points", "give one for each")
-    if unhashable := [name for name in listed if not isinstance(name, Hashable)]:
-        problem = f"holds {shown(unhashable[0])}, which cannot be looked up"
-        raise InputError(argument, problem, "use texts or numbers")
+        raise InputError("names", f"got {len(listed)} names for {count} points", "give one for each")
     first: dict[Any, int] = {}
     for row, name in enumerate(listed):
-        if first.setdefault(name, row) != row:
-            problem = f"names points {first[name]} and {row} both {shown(name)}"
-            raise InputError(argument, problem, "give each point a name of its own")
+        try:
+            earlier = first.setdefault(name, row)
+        except TypeError:
+            problem = f"holds {shown(name)}, which cannot be looked up"
+            raise InputError("names", problem, "use texts or numbers") from None
+        if earlier != row:
+            problem = f"names points {earlier} and {row} both {shown(name)}"
+            raise InputError("names", problem, "give each point a name of its own")
     return listed

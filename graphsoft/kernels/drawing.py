@@ -41,8 +41,23 @@ def _lightest(masses: Array, begins: Array, ends: Array, alive: Array) -> tuple[
     return low, high, home
 
 
+@inlined
+def _write_labels(into: Array, labels: Array) -> None:
+    """Give groups numbers, and write that of each node's group; `into` is the node that each merged into."""
+    number, found = np.empty_like(labels), 0
+    for i in range(len(into)):
+        if into[i] == i:
+            number[i] = found
+            found += 1
+    for i in range(len(into)):
+        at = i
+        while into[at] != at:
+            at = into[at]
+        labels[i] = number[at]
+
+
 @kernel
-def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one by one
+def merge_dense(  # noqa: PLR0912 - with helpers for more of its parts it would be longer
     weights: Array, masses: Array, begins: Array, count: int, labels: Array
 ) -> tuple[float, float]:
     """Merge the pair of largest ``w / (d d)``, again and again, until `count` groups are left.
@@ -88,16 +103,7 @@ def merge_dense(  # noqa: PLR0912 - helpers for its parts would be compiled one 
                 best[j], scores[j] = low, weight / masses[j] / masses[low]
         ends[home] = kept
         left -= 1
-    number, found = np.empty(nodes, dtype=labels.dtype), 0
-    for i in range(nodes):
-        if into[i] == i:
-            number[i] = found
-            found += 1
-    for i in range(nodes):
-        at = i
-        while into[at] != at:
-            at = into[at]
-        labels[i] = number[at]
+    _write_labels(into, labels)
     return last, following
 
 

@@ -9,7 +9,7 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, products, rows_of
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
-__all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times", "without_diagonal"]
+__all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times", "weighted_sums", "without_diagonal"]
 
 GRAM_ROWS = 1 << 13  # rows that `gram` multiplies at a time
 
@@ -122,3 +122,14 @@ def gram(dense: Array) -> Array:
         return part
 
     return sum(map_blocks(piece, len(dense), GRAM_ROWS), np.zeros((count, count)))
+
+
+def weighted_sums(weights: Array, dense: Array) -> Array:
+    """Compute ``w^T S``, with the same bits on any number of threads; BLAS does not promise that.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([2.0, 3.0]), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([5., 3.])
+    """
+    return np.asarray(np.einsum("i,iq->q", weights, dense))

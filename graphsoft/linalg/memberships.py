@@ -11,6 +11,7 @@ __all__ = [
     "entropies",
     "frozen",
     "frozen_rows",
+    "largest_shares",
     "likeliest",
     "membership_rows",
     "one_cluster_each",
@@ -33,6 +34,17 @@ def likeliest(memberships: sp.csr_array) -> Array:
     labels = np.full(len(top), memberships.shape[1], dtype=np.int32)
     np.minimum.at(labels, rows[best], memberships.indices[best].astype(np.int32))
     return frozen(labels)
+
+
+def largest_shares(memberships: sp.csr_array) -> Array:
+    """Find the largest entry of every row; none may be empty.
+
+    Examples
+    --------
+    >>> largest_shares(sp.csr_array([[0.2, 0.8], [1.0, 0.0]])).tolist()
+    [0.8, 1.0]
+    """
+    return np.asarray(np.maximum.reduceat(memberships.data, memberships.indptr[:-1]))
 
 
 def entropies(memberships: sp.csr_array) -> Array:

@@ -28,7 +28,7 @@ from graphsoft.kernels.completely_positive import (
     sweep_stored,
     symmetric_sums,
 )
-from graphsoft.linalg.csr import without_diagonal
+from graphsoft.linalg.csr import weighted_sums, without_diagonal
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
 from graphsoft.methods.parts.shares import STARTS, final_memberships, start_shares
@@ -194,8 +194,8 @@ class Target:
         # an entry stands for all orders of the other points
         pull, push, square = factorial(self.order - 1) * result.sum(axis=0)
         if len(self.mu):
-            whole = 2.0 * float((self.mu @ shares) @ shares.sum(axis=0))
-            pull += whole - 2.0 * float(self.mu @ np.sum(shares**2, axis=1))
+            whole = 2.0 * float(weighted_sums(self.mu, shares) @ shares.sum(axis=0))
+            pull += whole - 2.0 * float(weighted_sums(self.mu, shares**2).sum())
         return float(pull), float(push), float(square)
 
 
@@ -251,7 +251,7 @@ def factorized(
 def _sweep(target: Target, factor: Array, falls: Array) -> None:
     """Update all entries once. The sums are computed before each sweep, so that no errors pile up in them."""
     polynomials = _polynomials(factor, target.order - 1)
-    weighted = target.mu @ factor if len(target.mu) else np.zeros(factor.shape[1])
+    weighted = weighted_sums(target.mu, factor) if len(target.mu) else np.zeros(factor.shape[1])
     totals = np.array([factor.sum(axis=0), weighted])
     sums = Sums(polynomials, polynomials.diagonal(axis1=1, axis2=2).copy(), totals)
     for start, stop in target.pieces:

@@ -29,7 +29,7 @@ from graphsoft.engine.sweeps import (
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
-from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.csr import inverse_or_zero, weighted_sums
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Method, Sample
 from graphsoft.methods.parts.losses import refined
@@ -148,9 +148,11 @@ class Relation:
             return _dense_sweeps(graph, memberships, self.rounds * self._in_a_round, log)
         for _ in range(self.rounds):
             memberships, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
-            log.count(log_likelihood)
-            memberships = narrow_sweeps(graph, memberships, self.sweeps, MIN_SHARE, log.count)
-            memberships.eliminate_zeros()
+            if not log.count(log_likelihood):
+                memberships = narrow_sweeps(graph, memberships, self.sweeps, MIN_SHARE, log.count)
+                memberships.eliminate_zeros()
+            if log.deadline.over:
+                break
         return memberships
 
 
@@ -164,8 +166,10 @@ def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log
     shares = (1.0 - ENTRY_SHARE) * memberships.toarray() + ENTRY_SHARE / memberships.shape[1]
     spare = np.empty_like(shares)
     for _ in range(sweeps):
-        log.count(_dense_sweep(graph, shares, spare))
+        late = log.count(_dense_sweep(graph, shares, spare))
         shares, spare = spare, shares
+        if late:
+            break
     small = shares < MIN_SHARE_DENSE
     small[small.all(axis=1)] = False  # a node may hold a little of each of very many clusters
     shares[small] = 0.0
@@ -174,5 +178,5 @@ def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log
 
 def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
     """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step."""
-    inverse_mass = inverse_or_zero(graph.degrees @ shares)
+    inverse_mass = inverse_or_zero(weighted_sums(graph.degrees, shares))
     return dense_step(graph, shares, inverse_mass, floor_of(graph), stepped) + 2.0 * graph.degree_logs

@@ -20,6 +20,7 @@ from graphsoft.engine.sweeps import ENTRY_SHARE, dense_step
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, integer, number
+from graphsoft.linalg.csr import weighted_sums
 from graphsoft.linalg.memberships import frozen_rows, membership_rows, one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
@@ -127,7 +128,7 @@ class _State:
 
     @property
     def mass(self) -> Array:
-        return np.asarray(self.graph.degrees @ self.shares)
+        return weighted_sums(self.graph.degrees, self.shares)
 
     def remove_lightest(self) -> None:
         """Remove the lightest cluster; the others get its shares as walks of one step from it reach them.
@@ -136,7 +137,7 @@ class _State:
         """
         lightest = int(np.argmin(self.mass))
         kept, share = np.delete(self.shares, lightest, axis=1), self.shares[:, lightest]
-        walks = (self.graph.degrees * share) @ kept
+        walks = weighted_sums(self.graph.degrees * share, kept)
         parts = np.full(len(walks), 1.0 / len(walks))
         if walks.sum() > 0:
             parts = ENTRY_SHARE * parts + (1.0 - ENTRY_SHARE) * walks / walks.sum()
@@ -155,8 +156,8 @@ class _State:
 
 def _constant(graph: Graph) -> float:
     """Compute ``sum_ij w_ij log (w_ij / (d_i d_j))``, the part of the divergence without memberships."""
-    weights, degrees = graph.adjacency.data, graph.degrees[graph.degrees > 0]
-    return float(weights @ np.log(weights)) - 2.0 * float(degrees @ np.log(degrees))
+    weights = graph.adjacency.data
+    return float((weights * np.log(weights)).sum()) - 2.0 * graph.degree_logs
 
 
 def _survived(

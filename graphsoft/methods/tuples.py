@@ -162,7 +162,7 @@ def _listed(rows: Array, weights: Array, count: int) -> Target:
     others = np.concatenate([np.delete(rows, at, axis=1) for at in range(order)])
     by = np.lexsort((*others.T[::-1], points))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(points, minlength=count))))
-    squared = factorial(order) * float(weights @ weights)
+    squared = factorial(order) * float((weights**2).sum())
     listed = Tuples(indptr, others[by], np.tile(weights, order)[by])
     return Target(listed, np.zeros(0), squared)
 

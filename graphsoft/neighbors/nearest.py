@@ -54,7 +54,7 @@ from graphsoft.neighbors.exact import (
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import map_blocks
 
-__all__ = ["METRICS", "SearchGraph", "finish", "nearest_among", "nearest_neighbors"]
+__all__ = ["METRICS", "SearchGraph", "finish", "nearest_among", "nearest_neighbors", "search_within"]
 
 # The borders of exact searches among the points themselves, in about as many multiplications.
 TREE_FEATURES = 8
@@ -63,6 +63,7 @@ PRODUCT_WORK = 3.0e10  # n² (d + 64): picking from the products costs as much a
 RETURN_WORK = 3.0e12  # n² (d + 64) where the approximate search finds less than ENOUGH
 PAIR_WORK = 6.0e10  # n² (d + 16)
 WORD_WORK = 4.0e11  # pairs of entries in one column, plus n²
+EXACT = {"tree": by_tree, "products": by_products, "words": by_words, "pairs": by_pairs}
 # The borders of exact searches for one new point.
 PRODUCT_REACH = 1.5e8  # n (d + 64)
 WORD_REACH = 2.5e7  # pairs of entries in one column, plus n², over n
@@ -122,8 +123,10 @@ def nearest_neighbors(
         return indices, distances
     part = points if len(alive) == count else points.take(alive)
     found = min(n_neighbors, len(part) - 1)
-    search = _search_within(part, found)
-    each = _by_descent(part, found, seed) if search is _by_descent else search(part, part, found)
+    words = word_work(part) if part.sparse else None
+    features = part.values.shape[1]
+    name = search_within(len(part), features, part.metric, found, words)
+    each = _by_descent(part, found, seed) if name not in EXACT else EXACT[name](part, part, found)
     for rows, near, scores in _with_progress(each, len(part), progress):
         indices[alive[rows], :found] = np.where(near >= 0, alive[near], -1)
         distances[alive[rows], :found] = scores
@@ -155,18 +158,38 @@ def finish(points: Points, indices: Array, distances: Array) -> tuple[Array, Arr
     return indices, distances
 
 
-def _search_within(points: Points, n_neighbors: int) -> Callable[..., NeighborBlocks]:
-    """Choose the quickest search, by the input alone: the same input must always give the same graph."""
-    count, features = points.values.shape
-    if points.sparse:
-        return by_words if word_work(points) <= WORD_WORK else _by_descent
+def search_within(
+    count: int, features: int, metric: str, n_neighbors: int, words: float | None = None
+) -> str:
+    """Choose the quickest search, by the input alone: the same input must always give the same graph.
+
+    Parameters
+    ----------
+    count, features, n_neighbors : int
+    metric : str
+    words : float, optional
+        Of sparse rows, the work of comparing them through an index of words; see `word_work`.
+
+    Returns
+    -------
+    str
+        A key of `EXACT`, or "random trees", or "pynndescent".
+
+    Examples
+    --------
+    >>> search_within(1000, 2, "euclidean", 10), search_within(10**6, 768, "euclidean", 10)
+    ('tree', 'random trees')
+    """
+    if words is not None:
+        return "words" if words <= WORD_WORK else "pynndescent"
+    squared = NORMS.get(metric) == 2.0
     # the alternative to a k-d tree is random trees for squared distances, and much slower under other norms
-    tree = not points.squared or count * 8**features <= TREE_WORK
-    if features <= TREE_FEATURES and points.metric in NORMS and n_neighbors < count // 4 and tree:
-        return by_tree
-    if points.squared:
-        return by_products if count**2 * (features + 64) <= PRODUCT_WORK else _by_descent
-    return by_pairs if count**2 * (features + 16) <= PAIR_WORK else _by_descent
+    tree = features <= TREE_FEATURES and (not squared or count * 8**features <= TREE_WORK)
+    if tree and metric in NORMS and n_neighbors < count // 4:
+        return "tree"
+    if squared:
+        return "products" if count**2 * (features + 64) <= PRODUCT_WORK else "random trees"
+    return "pairs" if count**2 * (features + 16) <= PAIR_WORK else "pynndescent"
 
 
 def _by_descent(points: Points, n_neighbors: int, seed: int = DEFAULT_SEED) -> NeighborBlocks:

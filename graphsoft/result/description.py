@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, imported
 from graphsoft.graph.graph import Graph
 from graphsoft.html import html_table
 from graphsoft.input.checks import integer
-from graphsoft.linalg.memberships import frozen, likeliest
+from graphsoft.linalg.memberships import frozen, largest_shares, likeliest
 from graphsoft.result.distinctive import Scores
 from graphsoft.result.steps import best_in_rows, one_step
 from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, short_name, shortened
@@ -52,13 +52,12 @@ def margins(memberships: sp.csr_array) -> Array:
     >>> margins(sp.csr_array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]])).round(3).tolist()
     [0.0, 0.5, 1.0]
     """
-    shares, starts = memberships.data, memberships.indptr[:-1]
+    shares, top = memberships.data, largest_shares(memberships)
     rows = np.repeat(np.arange(memberships.shape[0]), np.diff(memberships.indptr))
-    top = np.maximum.reduceat(shares, starts)
     best = np.flatnonzero(shares == top[rows])
     rest = shares.copy()
     rest[best[np.diff(rows[best], prepend=-1) > 0]] = 0.0  # only one of several equal ones
-    return frozen(top - np.maximum.reduceat(rest, starts))
+    return frozen(top - np.maximum.reduceat(rest, memberships.indptr[:-1]))
 
 
 def certainties(memberships: sp.csr_array, labels: Array) -> Array:
@@ -82,7 +81,7 @@ def certainties(memberships: sp.csr_array, labels: Array) -> Array:
     [0.7, 0.7, nan]
     """
     count = memberships.shape[1]
-    top = np.maximum.reduceat(memberships.data, memberships.indptr[:-1])
+    top = largest_shares(memberships)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(labels, top, count) / np.bincount(labels, minlength=count))
 
@@ -247,13 +246,10 @@ class Description(Sequence[ClusterDescription]):
             rows.append([*first, *map(number_or_dash, numbers), exemplars, near, apart])
         return rows
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> Any:
         """Make a pandas data frame with a row for each cluster, by id."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from error
-        return pd.DataFrame([asdict(row) for row in self.clusters]).set_index("id")
+        pandas = imported("pandas", "to_frame", "'graphsoft[frames]'")
+        return pandas.DataFrame([asdict(row) for row in self.clusters]).set_index("id")
 
 
 def described(

@@ -8,13 +8,13 @@ from typing import Any, overload
 
 import scipy.sparse as sp
 
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, imported, shown
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.result.feature_scores import C_TF_IDF, MEANINGS, best_features, statistic_for
 from graphsoft.result.tables import aligned, shortened
 
-__all__ = ["Distinctive", "Scores", "column_names", "distinctive", "table_of"]
+__all__ = ["Distinctive", "Scores", "distinctive", "feature_names_of", "table_of"]
 
 Scores = tuple[tuple[Any, float], ...]
 
@@ -65,16 +65,13 @@ class Distinctive(Sequence[Scores]):
 
     def to_frame(self) -> Any:
         """Make a pandas data frame: a row, with cluster, rank and score, for each feature of a cluster."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        pandas = imported("pandas", "to_frame", "'graphsoft[frames]'")
         rows = [
             (id, rank, feature, score)
             for id, scores in zip(self.ids, self.scores, strict=True)
             for rank, (feature, score) in enumerate(scores)
         ]
-        return pd.DataFrame(rows, columns=["cluster", "rank", "feature", "score"])
+        return pandas.DataFrame(rows, columns=["cluster", "rank", "feature", "score"])
 
 
 def distinctive(
@@ -108,20 +105,22 @@ def table_of(X: Any, points: int) -> Any:
     return values
 
 
-def column_names(names: Any, count: int) -> Sequence[Any]:
+def feature_names_of(names: Any, count: int) -> Sequence[Any]:
     """Check the names of `count` features. If they are None, features are called by their numbers.
 
     Examples
     --------
-    >>> column_names(["a", "b"], 2), column_names(None, 2)
+    >>> feature_names_of(["a", "b"], 2), feature_names_of(None, 2)
     (['a', 'b'], range(0, 2))
     """
     if names is None:
         return range(count)
     single = not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0
     if single or isinstance(names, str | bytes | Set):
-        raise InputError("names", f"got {shown(names)}", f"give a list of {count} names")
+        raise InputError("feature_names", f"got {shown(names)}", f"give a list of {count} names")
     listed: list[Any] = names.tolist() if hasattr(names, "tolist") else list(names)
     if len(listed) != count:
-        raise InputError("names", f"got {len(listed)} names for {count} features", "give one for each")
+        raise InputError(
+            "feature_names", f"got {len(listed)} names for {count} features", "give one for each"
+        )
     return listed

@@ -12,9 +12,10 @@ from graphsoft.errors import InputError, shown
 from graphsoft.formats.frames import as_frame, columns_to_csv, columns_to_parquet
 from graphsoft.formats.graphrag import community_columns
 from graphsoft.formats.linkage import Linkage, linkage_of
-from graphsoft.formats.naming import checked_names, distinct_texts, plain
-from graphsoft.formats.network import points_to_networkx, tree_to_networkx, write_gexf, write_graphml
+from graphsoft.formats.naming import checked_names, distinct_texts, plain_name
+from graphsoft.formats.networkx_graphs import points_to_networkx, tree_to_networkx, write_gexf, write_graphml
 from graphsoft.formats.newick import tree_to_newick
+from graphsoft.formats.tables import point_columns
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import choice, integer
 from graphsoft.result.description import ClusterDescription, described
@@ -90,16 +91,18 @@ def to_json(
     details: dict[str, dict[str, Any]] = {node.id: {} for node in h.tree.nodes}
     if integer("examples", examples, 0):
         for id, rows in _central(h, examples):
-            details[id]["examples"] = [plain(h.nodes[row]) for row in rows]
+            details[id]["examples"] = [plain_name(h.nodes[row]) for row in rows]
     for found in _words(h, words):
         for id, scores in zip(found.ids, found.scores, strict=True):
-            details[id]["words"] = [{"word": plain(word), "score": float(score)} for word, score in scores]
+            details[id]["words"] = [
+                {"word": plain_name(word), "score": float(score)} for word, score in scores
+            ]
     if points:
         columns = h._memberships(0).tocsc()
         for number, start in enumerate(columns.indptr[:-1].tolist()):
             entries = slice(start, columns.indptr[number + 1])
             details[f"0-{number}"]["points"] = [
-                {"row": row, "name": plain(h.nodes[row]), "p": share}
+                {"row": row, "name": plain_name(h.nodes[row]), "p": share}
                 for row, share in zip(
                     columns.indices[entries].tolist(), columns.data[entries].tolist(), strict=True
                 )
@@ -348,15 +351,9 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
 
 
 def _points(h: Hierarchy) -> dict[str, Any]:
-    columns: dict[str, Any] = {"point": list(h.nodes)}
-    for number, level in enumerate(h):
+    for number in range(len(h)):
         h._memberships(number)  # which were perhaps changed by hand
-        columns[f"level_{number}"] = level.labels
-        columns[f"probability_{number}"] = np.maximum.reduceat(
-            level.memberships.data, level.memberships.indptr[:-1]
-        )
-        columns[f"entropy_{number}"] = level.entropy
-    return columns
+    return point_columns(h.nodes, h.levels)
 
 
 def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:

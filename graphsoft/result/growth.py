@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +13,14 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import refit_rows, with_rows
 from graphsoft.engine.sweeps import Fit, assess
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError
 from graphsoft.fitting.climbing import cluster_graphs
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.adjacency import asymmetry
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import stack_rows
+from graphsoft.input.names import checked_names
 from graphsoft.input.sparse_input import narrow
 from graphsoft.linalg.memberships import frozen_rows, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods.relation import by_likelihood
@@ -101,7 +102,7 @@ def grown(
             graph, _edges_of_rows(graph, values), names, None, reference.step(values, progress)
         )
     if names is not None and isinstance(graph.nodes, range):
-        raise InputError("nodes", "the points have no names", "leave it out, or pass names= to hierarchy")
+        raise InputError("names", "the points have no names", "leave it out, or pass names= to hierarchy")
     old = features.values
     both = sp.vstack([old, values], format="csr") if sp.issparse(old) else stack_rows(old, values)
     found = _with_points(graph, reference, reference.neighbors_of(values, progress), names, progress)
@@ -135,22 +136,11 @@ def _names(graph: Graph, names: Sequence[Any] | None, whole: int) -> Sequence[An
     old = len(graph)
     if names is None and isinstance(graph.nodes, range):
         return range(whole)
-    single = not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0
-    if names is not None and (single or isinstance(names, str | bytes | Set)):
-        raise InputError("nodes", f"got {shown(names)}", "give a list of names")
-    added = range(old, whole) if names is None else list(names)
-    if len(added) != whole - old:
-        raise InputError("nodes", f"has {len(added)} names for {whole - old} new nodes", "give one for each")
+    added = range(old, whole) if names is None else checked_names(names, whole - old)
     both = (*graph.nodes, *added)
-    try:
-        twice = len(set(both)) < whole
-    except TypeError as error:
-        raise InputError(
-            "nodes", f"holds a name that cannot be hashed ({error})", "use other names"
-        ) from error
-    if twice:
-        problem = "two nodes would have the same name"
-        raise InputError("nodes", problem, "pass nodes=[...] with a new name for each row of X")
+    if len(set(both)) < whole:
+        problem = "two points would have the same name"
+        raise InputError("names", problem, "pass names=[...] with a new name for each row of X")
     return both
 
 

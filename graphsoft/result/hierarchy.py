@@ -26,7 +26,7 @@ from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
-from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
+from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
@@ -140,21 +140,21 @@ class Hierarchy(Sequence[Level]):
         nodes = intact_graph(self).nodes
         return TornPoints((a, b), points, tuple(nodes[point] for point in points), shares)
 
-    def describe(self, level: int = -1, *, names: Any = None, X: Any = None) -> Description:
+    def describe(self, level: int = -1, *, feature_names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, certainty, neighbors, exemplars, what sets them apart.
 
         Parameters
         ----------
         level : int
             Negative numbers count from the top.
-        names, X
+        feature_names, X
             See :meth:`distinctive`.
 
         Returns
         -------
         Description
             A sequence of :class:`graphsoft.result.description.ClusterDescription`. ``print`` shows a table,
-            and ``to_pandas()`` makes a data frame.
+            and ``to_frame()`` makes a data frame.
 
         Examples
         --------
@@ -169,13 +169,19 @@ class Hierarchy(Sequence[Level]):
         memberships = self._memberships(level)
         features: Sequence[Scores] = [()] * memberships.shape[1]
         if X is not None or not (self.features is None or isinstance(self.features, FeaturesLeftOut)):
-            features = self.distinctive(level, names=names, X=X).scores
-        elif names is not None:
-            raise InputError("names", "there are no features to name", "leave them out, or pass X")
+            features = self.distinctive(level, feature_names=feature_names, X=X).scores
+        elif feature_names is not None:
+            raise InputError("feature_names", "there are no features to name", "leave them out, or pass X")
         return described(intact_graph(self), memberships, level, features, self.cluster_names)
 
     def distinctive(
-        self, level: int = -1, count: int = 10, *, names: Any = None, X: Any = None, statistic: str = "auto"
+        self,
+        level: int = -1,
+        count: int = 10,
+        *,
+        feature_names: Any = None,
+        X: Any = None,
+        statistic: str = "auto",
     ) -> Distinctive:
         """Find the features, or words, that set the clusters of a level apart.
 
@@ -185,7 +191,7 @@ class Hierarchy(Sequence[Level]):
             Negative numbers count from the top.
         count : int
             At most so many for each cluster.
-        names : sequence of d, optional
+        feature_names : sequence of d, optional
             The names of the features, such as a vectorizer's ``get_feature_names_out()``. By default the
             columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
@@ -206,7 +212,7 @@ class Hierarchy(Sequence[Level]):
         --------
         >>> import graphsoft
         >>> h = graphsoft.hierarchy([[0.5, 1], [1, 9], [50, 8], [51, 2]], [2], n_neighbors=1)
-        >>> print(h.distinctive(count=1, names=["width", "height"]))
+        >>> print(h.distinctive(count=1, feature_names=["width", "height"]))
         cluster  difference of means, in standard deviations
         0-0      width -2.0
         0-1      width +2.0
@@ -219,7 +225,7 @@ class Hierarchy(Sequence[Level]):
             values, columns = features.values, features.columns
         else:
             raise InputError("X", "is not there, and a graph has no features", "pass a table of the points")
-        known = column_names(columns if names is None else names, values.shape[1])
+        known = feature_names_of(columns if feature_names is None else feature_names, values.shape[1])
         scores, used = distinctive(values, self._memberships(level), count, known, statistic)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
         return Distinctive(ids, scores, used)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.fitting.climbing import FittedLevel
+from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.fitting.report import LevelReport
 from graphsoft.graph.graph import Graph
 from graphsoft.input.memberships import SoftClusters, check_memberships

@@ -95,7 +95,7 @@ def name_clusters(
     """
     if names is None:
         integer("count", count, 1)
-        asked = {"names": feature_names, "X": X, "statistic": statistic}
+        asked = {"feature_names": feature_names, "X": X, "statistic": statistic}
         names = {
             id: _name_of_features(scores, each.statistic)
             for each in (h.distinctive(level, count, **asked) for level in range(len(h)))

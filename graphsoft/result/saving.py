@@ -48,6 +48,7 @@ OF_LEVEL_REPORT = {
     "seconds": is_number,
     "pairs_kept": is_whole_or_none,
     "pairs_known": is_whole_or_none,
+    "stopped": is_flag,
 }
 OF_REPORT = {
     "nodes": is_whole,

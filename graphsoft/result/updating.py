@@ -25,7 +25,7 @@ __all__ = ["partial_update"]
 
 @watches_progress("neighbors", "re-fitting")
 def partial_update(
-    h: Hierarchy, X: Any, *, nodes: Sequence[Any] | None = None, progress: Progress | bool | None = None
+    h: Hierarchy, X: Any, *, names: Sequence[Any] | None = None, progress: Progress | bool | None = None
 ) -> Hierarchy:
     """Add new points, and refine memberships only near them.
 
@@ -37,8 +37,8 @@ def partial_update(
     X : array_like, data frame or sparse matrix of shape (q, d)
         The same features as in fitting. If a graph was given: weights to its n nodes on the scale of
         ``h.graph.adjacency``, shape (q, n), or (q, n + q) with the weights among the new nodes.
-    nodes : sequence of q, optional
-        Names of new nodes. Without them their row numbers are their names.
+    names : sequence of q, optional
+        Names of the new points. Without them their row numbers are their names.
     progress : True or callable, optional
         True draws a bar. A function is called as ``progress(stage, done, total)``.
 
@@ -68,9 +68,9 @@ def partial_update(
     values = reference.rows(X, growing=True)
     if values.shape[0] == 0:
         return h
-    if nodes is None and not isinstance(graph.nodes, range):
-        nodes = frame_index(X)
-    growth = grown(graph, features, reference, values, nodes, progress)
+    if names is None and not isinstance(graph.nodes, range):
+        names = frame_index(X)
+    growth = grown(graph, features, reference, values, names, progress)
     ready = time.perf_counter()
     guesses = h._memberships_of_new(growth.step, range(len(h)))
     refined = refined_levels(growth, h.levels, guesses, h.settings, progress)

@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, imported, shown
 
-__all__ = ["check_cells", "choose_graph", "naming", "points_in", "projected"]
+__all__ = [
+    "METRIC",
+    "N_NEIGHBORS",
+    "check_cells",
+    "choose_graph",
+    "naming",
+    "place_of",
+    "points_in",
+    "projected",
+]
 
 # Where scanpy's neighbors lie unless told otherwise: in the components, or in X if it has few variables.
 COMPONENTS, FEW_VARIABLES = "X_pca", 50
+N_NEIGHBORS, METRIC = 10, "euclidean"  # where cells are joined here
 # So many cells tell how the reference was centered. Fast solvers leave late components inexact.
 PROBES, INEXACT = 1000, 0.2
 # Cells that are projected at a time.
@@ -23,11 +33,7 @@ CELLS_PER_BLOCK = 10_000
 
 def check_cells(argument: str, given: Any) -> None:
     """Refuse anything but an AnnData object."""
-    try:
-        from anndata import AnnData
-    except ImportError as error:
-        raise ImportError("graphsoft.tl needs anndata: pip install 'graphsoft[anndata]'") from error
-    if not isinstance(given, AnnData):
+    if not isinstance(given, imported("anndata", "graphsoft.tl", "'graphsoft[anndata]'").AnnData):
         remedy = "pass an AnnData object, or call graphsoft.hierarchy"
         raise InputError(argument, f"got {shown(given)}", remedy)
 
@@ -86,6 +92,17 @@ def _made_of(adata: Any, params: Any) -> dict[str, Any]:
         "metric": str(params.get("metric", "euclidean")),
     }
     return made | ({"n_pcs": int(params["n_pcs"])} if "n_pcs" in params else {})
+
+
+def place_of(key: str) -> str:
+    """Say where points lie in an AnnData object.
+
+    Examples
+    --------
+    >>> place_of("X"), place_of("X_pca")
+    ('X', "obsm['X_pca']")
+    """
+    return "X" if key == "X" else f"obsm[{key!r}]"
 
 
 def points_in(adata: Any, argument: str, key: str, columns: int | None = None) -> Any:

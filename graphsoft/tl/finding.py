@@ -9,12 +9,10 @@ import numpy as np
 
 from graphsoft.errors import InputError
 from graphsoft.levels import hierarchy as find_hierarchy
-from graphsoft.tl.cells import check_cells, choose_graph, naming, points_in
+from graphsoft.tl.cells import METRIC, N_NEIGHBORS, check_cells, choose_graph, naming, place_of, points_in
 from graphsoft.tl.writing import forget, holds_hierarchy, write_hierarchy
 
 __all__ = ["hierarchy"]
-
-N_NEIGHBORS, METRIC = 10, "euclidean"  # where cells are joined here
 
 
 def hierarchy(
@@ -84,7 +82,7 @@ def hierarchy(
         if obsp is not None or neighbors_key is not None:
             other = "neighbors_key" if obsp is None else "obsp"
             raise InputError("use_rep", f"is given together with {other}", "leave out one of them")
-        data, place = points_in(adata, "adata", use_rep), _place(use_rep)
+        data, place = points_in(adata, "adata", use_rep), f"adata.{place_of(use_rep)}"
         made_of, affinity = {"use_rep": use_rep, "n_neighbors": N_NEIGHBORS, "metric": METRIC}, "features"
     else:
         key, made_of = choose_graph(adata, neighbors_key, obsp)
@@ -96,7 +94,3 @@ def hierarchy(
     forget(adata, key_added)
     write_hierarchy(adata, key_added, found, {"levels": np.array(found.settings.levels), **made_of})
     return adata if copy else None
-
-
-def _place(key: str) -> str:
-    return "adata.X" if key == "X" else f"adata.obsm[{key!r}]"

@@ -13,12 +13,12 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.input.memberships import check_memberships
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.result.prediction import fallback_memberships, new_memberships, reference_of
-from graphsoft.tl.cells import check_cells, naming, points_in, projected
+from graphsoft.tl.cells import METRIC, N_NEIGHBORS, check_cells, naming, place_of, points_in, projected
 from graphsoft.tl.writing import forget, holds_hierarchy, level_key, write_memberships
 
 __all__ = ["predict"]
 
-WEIGHTS, N_NEIGHBORS = "local-scaling", 10  # as in `graphsoft.knn_graph`
+WEIGHTS = "local-scaling"  # as in `graphsoft.knn_graph`
 
 
 def predict(
@@ -69,7 +69,7 @@ def predict(
     check_cells("adata", adata)
     check_cells("reference", reference)
     params, memberships, parents = _found_in(reference, key_added)
-    metric = choice("reference", params.get("metric", "euclidean"), METRICS)
+    metric = choice("reference", params.get("metric", METRIC), METRICS)
     n_neighbors = integer("reference", params.get("n_neighbors", N_NEIGHBORS), 1)
     old, new, place = _points(adata, reference, params, use_rep)
     with naming(f"reference.{place}"):
@@ -112,7 +112,7 @@ def _points(adata: Any, reference: Any, params: dict[str, Any], use_rep: str | N
         raise InputError("use_rep", problem, "name an obsm that both have, such as use_rep='X_pca'")
     key = use_rep or params["use_rep"]
     columns = None if use_rep else params.get("n_pcs")
-    place = "X" if key == "X" else f"obsm[{key!r}]"
+    place = place_of(key)
     old = points_in(reference, "reference", key, columns)
     new = None if use_rep else projected(adata, reference, key)
     if new is None:

@@ -36,7 +36,7 @@ def test_every_example_runs(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out or name in ("predict", "convert")
         written = [word for word in words if word.endswith((".graphsoft", ".npz", ".json"))]
         assert all(Path(word).exists() for word in written)
-    assert Path("predicted.csv").read_text().startswith('"name","level_0"')
+    assert Path("predicted.csv").read_text().startswith('"point","level_0"')
 
 
 @pytest.mark.parametrize("name", NAMES)

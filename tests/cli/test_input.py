@@ -178,7 +178,7 @@ def test_h5ad(tmp_path, capsys):
     assert (
         capsys.readouterr()
         .err.splitlines()[-1]
-        .startswith("graphsoft: --obsm: there is no 'X_umap'. Remedy: choose one of 'X_pca'")
+        .startswith("graphsoft: --obsm: there is no 'X_umap'. Remedy: choose one of those in the file:")
     )
 
 
@@ -189,8 +189,8 @@ def test_what_is_missing_is_named(tmp_path, capsys, monkeypatch, module, name):
     monkeypatch.setattr(sys, "meta_path", [Without(module), *sys.meta_path])
     (tmp_path / name).write_bytes(b"")
     assert run("hierarchy", tmp_path / name, "--levels", "3") == 1
-    extra = "parquet" if module == "pyarrow" else "anndata"
-    expected = f"graphsoft: this kind of file needs {module}: pip install 'graphsoft[{extra}]'\n"
+    kind, extra = ("Parquet", "frames") if module == "pyarrow" else ("h5ad", "anndata")
+    expected = f"graphsoft: {kind} needs {module}: pip install 'graphsoft[{extra}]'\n"
     assert capsys.readouterr().err == expected
 
 

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals and signal
 ROOT = Path(command.__file__).parents[2]
 PENGUINS = ROOT / "data" / "penguins.csv"
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-PROGRAM = [sys.executable, "-W", "error", "-m", "graphsoft"]
+# A signal may come while Python reads a module, and that file is then left to the garbage collector.
+PROGRAM = [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "-m", "graphsoft"]
 
 
 def in_terminal(*arguments, **options):

@@ -82,7 +82,7 @@ def test_names_of_edge_lists_come_back(tmp_path):
     (tmp_path / "a.edges").write_text("=A1 名\n名 c\nc =A1\nc d\n", encoding="utf-8")
     assert run("hierarchy", tmp_path / "a.edges", "--levels", "2", "-o", tmp_path / "out", "--quiet") == 0
     with open(tmp_path / "out" / "labels.csv", encoding="utf-8", newline="") as file:
-        assert [row["name"] for row in csv.DictReader(file)] == ["'=A1", "名", "c", "d"]
+        assert [row["point"] for row in csv.DictReader(file)] == ["'=A1", "名", "c", "d"]
 
 
 def test_wrong_levels_reach_the_user():

@@ -13,7 +13,6 @@ import graphsoft
 from graphsoft.engine import communities
 from graphsoft.engine.communities import evidence_for_communities
 from graphsoft.engine.scales import Layer
-from graphsoft.engine.ties import structure_keys
 from naive import communities as naive
 from naive.suggestion import adjusted_rand
 from shared.shapes import cloud, graph_of
@@ -37,7 +36,7 @@ def test_the_pairs_worth_most_merge_and_no_group_twice(W, data):
     n = len(W)
     labels = np.unique(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)), return_inverse=True)[1]
     count, wanted = labels.max() + 1, data.draw(st.integers(1, 3))
-    layer = Layer(graph_of(W), structure_keys(graph_of(W).adjacency))
+    layer = Layer.of(graph_of(W))
     if count < 2:
         return
     merged, worst = communities._merged(layer.above(labels), labels, wanted)
@@ -105,6 +104,24 @@ def test_groupings_have_the_sizes_asked_for_and_leave_strays_out():
     assert all((labels[-2:] == -1).all() and labels[:-2].min() == 0 for labels in found)
     cliques = found[sizes.tolist().index(12)][:-2].reshape(12, 6)
     assert (cliques == cliques[:, :1]).all()
+
+
+def test_no_more_groups_are_counted_than_are_left_without_strays():
+    # a path without a fifth of its edges falls into pieces, most of which are strays
+    made, grouped = [], communities._groupings
+
+    def counted(graph, sizes):
+        found = list(grouped(graph, sizes))
+        made.append([int(labels.max()) + 1 for labels, _ in found])
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(communities, "_groupings", counted)
+        found = evidence_for_communities(graphsoft.as_graph(nx.path_graph(3000)))
+    assert {len(column) for column in (found.falls, found.stability, found.held_out)} == {len(found.sizes)}
+    for groups in made:
+        assert groups[0] < 1000
+        assert groups[-len(found.sizes) :] == found.sizes[::-1].tolist()
 
 
 @pytest.mark.parametrize(("blocks", "size", "inside"), [(10, 30, 0.3), (4, 50, 0.25), (25, 20, 0.5)])

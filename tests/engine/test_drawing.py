@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from graphsoft.engine import drawing
 from graphsoft.engine.drawing import median_grouping
@@ -96,6 +97,21 @@ def test_the_median_agrees_best_with_all(data):
     found = drawing._median(draws, masses, count)
     worth = [sum(naive.agreement(one, other, masses) for other in draws) for one in draws]
     assert sum(naive.agreement(found, other, masses) for other in draws) == pytest.approx(max(worth))
+
+
+def test_threads_of_blas_do_not_change_the_median():
+    # two draws are the same but for their numbers, so it is rounding that decides between them
+    count, n = 150, 20_000
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        first, masses = rng.integers(0, count, n), rng.random(n)
+        others = [np.where(rng.random(n) < 0.9, first, rng.integers(0, count, n)) for _ in range(4)]
+        draws = np.array([first, count - 1 - first, *others])
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                found.append(drawing._median(draws, masses, count).tolist())
+        assert found[0] == found[1]
 
 
 def test_the_median_is_one_that_others_are_like():

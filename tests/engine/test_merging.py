@@ -6,9 +6,14 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.engine.merging import Merging
+from graphsoft.engine.ties import structure_keys
 from naive import engine as naive
 from shared.shapes import cloud, graph_of
 from shared.strategies import graphs, plain
+
+
+def merging_of(graph):
+    return Merging(graph.adjacency, graph.degrees, structure_keys(graph.adjacency))
 
 
 def contracted(W, leaders):
@@ -20,7 +25,7 @@ def contracted(W, leaders):
 @given(graphs(weights=plain), st.integers(1, 12))
 def test_partners_are_the_best_of_the_contracted_graph(graph, max_size):
     W = graph.adjacency.toarray()
-    state = Merging(graph.adjacency, graph.degrees)
+    state = merging_of(graph)
     while True:
         between = contracted(W, state.leaders)
         masses = between.sum(axis=1)
@@ -48,7 +53,7 @@ def test_partners_are_the_best_of_the_contracted_graph(graph, max_size):
 
 @given(graphs(), st.integers(1, 9))
 def test_groups_are_whole_and_numbered(graph, rounds):
-    state = Merging(graph.adjacency, graph.degrees)
+    state = merging_of(graph)
     for _ in range(rounds):
         state.merge_best(len(graph))
     number, groups = state.numbered()
@@ -64,7 +69,7 @@ def test_the_best_merge_first():
     W = np.zeros((6, 6))
     for i, j, weight in [(0, 1, 9), (2, 3, 5), (4, 5, 1), (1, 2, 1), (3, 4, 1)]:
         W[i, j] = W[j, i] = weight
-    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    state = merging_of(graph_of(W))
     assert state.merge_best(1) == 1
     d = W.sum(axis=1)
     best = max((W[i, j] / d[i] / d[j], i, j) for i in range(6) for j in range(i) if W[i, j])
@@ -78,7 +83,7 @@ def test_few_rows_are_looked_at_again(monkeypatch):
     monkeypatch.setattr(
         Merging, "_find_partners", lambda self, groups: (looked.append(len(groups)), look(self, groups))[1]
     )
-    state = Merging(graph.adjacency, graph.degrees)
+    state = merging_of(graph)
     alive = []
     while len(state.alive) > 1000:
         alive.append(len(state.alive))
@@ -88,7 +93,7 @@ def test_few_rows_are_looked_at_again(monkeypatch):
 
 def test_partners_in_a_circle_merge_all_the_same():
     W = np.ones((3, 3)) - np.eye(3)
-    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    state = merging_of(graph_of(W))
     state._partners.best[:] = [1, 2, 0]  # as rounding may leave them where all scores are equal
     assert state.merge_best(3) == 1
     assert len(state.alive) == 2
@@ -98,6 +103,6 @@ def test_a_path_on_which_each_wants_the_one_before_merges_at_many_places():
     # the weights rise, the scores fall, and only the first two want each other
     W = np.diag(4.0 ** np.arange(300), 1)
     W = (W + W.T) / 4.0**150
-    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    state = merging_of(graph_of(W))
     assert state.merge_best(300) == 23  # of a matching of 150 pairs
     assert state.leaders[1] == 0  # the best one is among them

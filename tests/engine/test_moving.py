@@ -21,8 +21,7 @@ def clumps_of(layer, labels, homes, fewest):
 
 
 def layer_of(W):
-    graph = graph_of(W) if isinstance(W, np.ndarray) else W
-    return Layer(graph, structure_keys(graph.adjacency))
+    return Layer.of(graph_of(W) if isinstance(W, np.ndarray) else W)
 
 
 @st.composite

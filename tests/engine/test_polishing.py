@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.engine import polishing, sweeps
-from graphsoft.engine.polishing import polish_level, refine_in_groups
+from graphsoft.engine.polishing import Log, polish_level, refine_in_groups
 from graphsoft.engine.sweeps import assess
 from graphsoft.methods import Relation, relation
 from naive import engine as naive
@@ -95,7 +95,9 @@ def test_refining_in_groups_equals_the_slow_steps(example, count, times, blur):
     S, P = blurred(S) if blur else S, groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polishing, "MIN_SHARE", 0.0)
-        found, before = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), times)
+        log = Log("refining", times + 1, None)
+        found = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), times, log)
+        (before,) = log.trace
     expected = S
     for factor, entry_share in [(1.0, sweeps.ENTRY_SHARE)] + times * [(sweeps.OVERRELAXATION, 0.0)]:
         gain = naive.overrelaxed(naive.gains(W, expected, floor_of(W)), factor)
@@ -114,7 +116,9 @@ def test_refining_in_groups_raises_the_finest_likelihood_and_leaves_the_upper_on
     S = factorized(Relation(), graph, 9).memberships
     P = sp.csr_array(groups_of(9, 3))
     S, _ = polish_level(graph, S, P)
-    refined, before = refine_in_groups(graph, S, P)
+    log = Log("refining", 4, None)
+    refined = refine_in_groups(graph, S, P, 3, log)
+    (before,) = log.trace
     np.testing.assert_allclose((refined @ P).toarray(), (S @ P).toarray(), rtol=1e-12)
     assert before == pytest.approx(assess(graph, S).log_likelihood, rel=1e-12)
     assert assess(graph, refined).log_likelihood > before
@@ -125,7 +129,9 @@ def test_refining_does_not_give_a_group_to_a_cluster_that_only_came_in():
     graph = graph_of(W + W.T)
     S, P = sp.csr_array(np.eye(4)[:, [0, 1, 3]] + np.eye(4)[:, [1, 0, 2]]), groups_of(3, 2)
     S = sp.csr_array(S.toarray() / S.toarray().sum(axis=1, keepdims=True))
-    refined, before = refine_in_groups(graph, S, sp.csr_array(P))
+    log = Log("refining", 4, None)
+    refined = refine_in_groups(graph, S, sp.csr_array(P), 3, log)
+    (before,) = log.trace
     assert assess(graph, refined).log_likelihood >= before
     h = graphsoft.hierarchy(graph, [3, 2, 1])
     assert h[0].mass.min() > 1.0  # none is empty
@@ -145,7 +151,8 @@ def test_refining_reports_its_progress():
     seen = []
     graph = graph_of(ring_of_cliques())
     S = factorized(Relation(), graph, 4).memberships
-    refine_in_groups(graph, S, sp.csr_array(np.ones((4, 1))), 2, progress=lambda *step: seen.append(step))
+    log = Log("refining", 3, lambda *step: seen.append(step))
+    refine_in_groups(graph, S, sp.csr_array(np.ones((4, 1))), 2, log)
     assert seen == [("refining", done, 3) for done in range(1, 4)]
 
 
@@ -157,5 +164,5 @@ def test_levels_above_take_one_round_and_the_finest_its_rounds_within_groups():
     assert [len(each.trace) for each in h.report.levels] == [3, 1, 1]
     assert (finest.sweeps, between.sweeps, top.sweeps) == (12, 2, 2)
     assert between.status == "divided, and polished by 2 sweeps"
-    assert ("refining", 4, 4) in seen
+    assert ("refining", 12, 12) in seen
     assert finest.log_likelihood > finest.trace[-1] > finest.trace[0]

@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.engine.scales import BATCHES, Layer, Scales, carried, contraction, nested_steps
-from graphsoft.engine.ties import structure_keys
 from naive import engine, moving
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain
-
-
-def layer_of(graph):
-    return Layer(graph, structure_keys(graph.adjacency))
 
 
 def labels_of(n, count=3):
@@ -27,7 +22,7 @@ def labels_of(n, count=3):
 @st.composite
 def scaled(draw, weights=plain, max_size=12):
     """A graph on up to four scales, whose nodes are any groups of those below."""
-    scales = Scales.of(layer_of(draw(graphs(max_size=max_size, weights=weights))))
+    scales = Scales.of(Layer.of(draw(graphs(max_size=max_size, weights=weights))))
     for _ in range(draw(st.integers(0, 3))):
         n = len(scales.layers[-1])
         scales = scales.extended(draw(labels_of(n, n)))
@@ -70,7 +65,7 @@ def test_a_scale_sums_up_the_graph(scales):
 @given(graphs(), st.integers(1, 9), st.data())
 def test_contraction_reaches_its_size_and_keeps_homes_apart(graph, fewest, data):
     homes = data.draw(labels_of(len(graph)))
-    scales = contraction(layer_of(graph), fewest, homes)
+    scales = contraction(Layer.of(graph), fewest, homes)
     assert len(scales.layers[-1]) == min(len(graph), max(fewest, homes.max() + 1))
     assert_sums(scales)
     assert moving.is_nested(wholes(scales)[-1], homes)
@@ -80,19 +75,19 @@ def test_contraction_reaches_its_size_and_keeps_homes_apart(graph, fewest, data)
 
 def test_merges_follow_edges_within_homes_while_there_are_any():
     graph = graph_of(ring_of_cliques(cliques=6))
-    found = wholes(contraction(layer_of(graph), 6, np.zeros(30, dtype=np.int32)))[-1]
+    found = wholes(contraction(Layer.of(graph), 6, np.zeros(30, dtype=np.int32)))[-1]
     assert moving.same_partition(found, np.arange(30) // 5)
     homes = (np.arange(30) % 5 == 0).astype(np.int32)  # one node of each clique is not with the others
-    found = wholes(contraction(layer_of(graph), 12, homes))[-1]
+    found = wholes(contraction(Layer.of(graph), 12, homes))[-1]
     assert moving.same_partition(found, np.arange(30) // 5 + 6 * homes)
     # no edge is left within homes, and these nodes are the lightest
-    found = wholes(contraction(layer_of(graph), 9, homes))[-1]
+    found = wholes(contraction(Layer.of(graph), 9, homes))[-1]
     assert moving.same_partition(found[homes == 0], np.repeat(np.arange(6), 4))
 
 
 @pytest.mark.parametrize("fewest", [1, 7, 40])
 def test_contraction_goes_down_by_about_a_quarter(fewest):
-    scales = contraction(layer_of(graph_of(cloud_graph(240))), fewest, np.zeros(240, dtype=int))
+    scales = contraction(Layer.of(graph_of(cloud_graph(240))), fewest, np.zeros(240, dtype=int))
     sizes = [len(layer) for layer in scales.layers]
     assert sizes[-1] == fewest
     assert all(5 * above >= below >= above for below, above in pairwise(sizes))
@@ -102,17 +97,17 @@ def test_contraction_goes_down_by_about_a_quarter(fewest):
 def test_without_edges_light_nodes_of_a_home_merge():
     graph = graph_of(np.diag([5.0, 1, 4, 1, 9, 7]))
     one = np.zeros(6, dtype=np.int32)
-    assert moving.same_partition(wholes(contraction(layer_of(graph), 5, one))[-1], [0, 1, 2, 1, 3, 4])
+    assert moving.same_partition(wholes(contraction(Layer.of(graph), 5, one))[-1], [0, 1, 2, 1, 3, 4])
     homes = np.array([0, 0, 0, 1, 0, 0], dtype=np.int32)
-    assert moving.same_partition(wholes(contraction(layer_of(graph), 5, homes))[-1], [0, 1, 1, 2, 3, 4])
-    assert moving.same_partition(wholes(contraction(layer_of(graph), 1, homes))[-1], homes)
-    assert len(contraction(layer_of(graph_of(np.zeros((300, 300)))), 7, np.zeros(300, int)).layers[-1]) == 7
+    assert moving.same_partition(wholes(contraction(Layer.of(graph), 5, homes))[-1], [0, 1, 1, 2, 3, 4])
+    assert moving.same_partition(wholes(contraction(Layer.of(graph), 1, homes))[-1], homes)
+    assert len(contraction(Layer.of(graph_of(np.zeros((300, 300)))), 7, np.zeros(300, int)).layers[-1]) == 7
 
 
 def test_progress_rises_to_the_end():
     seen = []
     graph = graph_of(ring_of_cliques())
-    contraction(layer_of(graph), 3, np.zeros(20, dtype=int), lambda *step: seen.append(step))
+    contraction(Layer.of(graph), 3, np.zeros(20, dtype=int), lambda *step: seen.append(step))
     assert seen[-1] == ("coarsening", 17, 17)
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 
@@ -160,7 +155,7 @@ def test_parts_of_scales_fit_together(scales, data):
 
 @given(graphs(max_size=30, weights=plain))
 def test_each_node_is_in_one_batch(graph):
-    layer = layer_of(graph)
+    layer = Layer.of(graph)
     assert len(layer.batches) == min(BATCHES, len(layer))
     assert sorted(np.concatenate(layer.batches).tolist()) == list(range(len(layer)))
     for batch in layer.batches:

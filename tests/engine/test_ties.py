@@ -103,7 +103,8 @@ def test_the_order_does_not_matter_for_a_hierarchy(make, seed):
 @given(weight_matrices(2, 12, plain))
 def test_groups_that_want_each_other_are_there_while_any_edges_are(W):
     """Pairs are in one order for all groups, so the first one of all is mutual."""
-    state = Merging(graph_of(W).adjacency, graph_of(W).degrees)
+    graph = graph_of(W)
+    state = Merging(graph.adjacency, graph.degrees, structure_keys(graph.adjacency))
     while True:
         best = state._partners.best
         wanting = state.alive[best[state.alive] >= 0]

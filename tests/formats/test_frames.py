@@ -1,6 +1,7 @@
 """Data frames, CSV and Parquet: the same rows, whoever reads them, and what is done about formulas."""
 
 import csv
+import os
 import re
 import sys
 
@@ -144,9 +145,12 @@ def test_half_characters_are_refused_and_the_old_file_stays(tmp_path):
     path = tmp_path / "x"
     path.write_text("old")
     for write in (columns_to_csv, columns_to_parquet):
-        with pytest.raises(InputError, match=r"^names: .* half of a character"):
+        with pytest.raises(InputError, match=r"^names: .*a file of text cannot hold"):
             write({"point": ["a", "\ud800"]}, path)
+    with pytest.raises(ValueError, match="zip"):
+        columns_to_csv({"point": ["a"], "level_0": [0, 1]}, path)
     assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -182,5 +186,5 @@ def test_what_is_missing_says_what_to_install(monkeypatch, novel, tmp_path):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="pip install polars"):
         novel.to_frame(library="polars")
-    with pytest.raises(ImportError, match="pip install pyarrow"):
+    with pytest.raises(ImportError, match=r"Parquet needs pyarrow.*graphsoft\[frames\]"):
         novel.to_parquet(tmp_path / "x.parquet")

@@ -221,21 +221,24 @@ def test_progress_reaches_the_end():
 
 def test_borders(monkeypatch):
     def way(X, metric="euclidean"):
-        return nearest._search_within(Points.of(X, metric), 10).__name__
+        points = Points.of(X, metric)
+        words = nearest.word_work(points) if points.sparse else None
+        return nearest.search_within(*X.shape, metric, 10, words)
 
     X = cloud(200, 20)
-    assert way(X[:, :3]) == "by_tree"
-    assert way(X[:20, :3]) == "by_products"
-    assert way(X) == "by_products"
-    assert way(X, "canberra") == "by_pairs"
-    assert way(sp.csr_array(X)) == "by_words"
+    assert way(X[:, :3]) == "tree"
+    assert way(X[:20, :3]) == "products"
+    assert way(X) == "products"
+    assert way(X, "canberra") == "pairs"
+    assert way(sp.csr_array(X)) == "words"
     for border in ("PRODUCT_WORK", "PAIR_WORK", "WORD_WORK"):
         monkeypatch.setattr(nearest, border, 0)
-    assert way(X) == way(X, "canberra") == way(sp.csr_array(X)) == "_by_descent"
-    assert way(X[:, :3]) == "by_tree"
+    assert way(X) == "random trees"
+    assert way(X, "canberra") == way(sp.csr_array(X)) == "pynndescent"
+    assert way(X[:, :3]) == "tree"
     monkeypatch.setattr(nearest, "TREE_WORK", 200 * 8**4)
-    assert way(X[:, :4]) == way(X[:, :5], "manhattan") == "by_tree"
-    assert way(X[:, :5]) == "_by_descent"
+    assert way(X[:, :4]) == way(X[:, :5], "manhattan") == "tree"
+    assert way(X[:, :5]) == "random trees"
 
 
 def bits():

@@ -1,9 +1,11 @@
 """``progress=True``, the caller's own function, and the log, through public functions."""
 
+import contextlib
 import inspect
 import io
 import logging
 import pickle
+import signal
 import sys
 
 import numpy as np
@@ -124,3 +126,22 @@ def test_only_public_names_are_listed():
     assert not [name for name in names if name.startswith("_") and name != "__version__"]
     assert {"Any", "annotations", "import_module", "TYPE_CHECKING", "levels", "kernels"}.isdisjoint(names)
     assert all(hasattr(graphsoft, name) for name in names)
+
+
+def test_ctrl_c_that_was_dropped_on_the_way_stops_the_run_at_its_next_report():
+    reports = []
+
+    def told(stage, done, total):
+        reports.append(stage)
+        if len(reports) == 2:
+            with contextlib.suppress(KeyboardInterrupt):  # as code in C may do
+                signal.raise_signal(signal.SIGINT)
+
+    logging.getLogger("graphsoft").setLevel(logging.INFO)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            graphsoft.hierarchy(X, [2], progress=told)
+    finally:
+        logging.getLogger("graphsoft").setLevel(logging.NOTSET)
+    assert len(reports) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -155,10 +155,10 @@ def test_a_description_can_be_printed_and_made_a_data_frame():
     text = str(h.describe(0)).splitlines()
     assert len(text) == 32
     assert text[-1] == "... and 10 more"
-    table = h.describe(names=["width", "height", "depth"])
+    table = h.describe(feature_names=["width", "height", "depth"])
     assert repr(table) == "Description(level 1: 5 clusters)"
     assert any(name in str(table) for name in ("width", "height", "depth"))
-    frame = table.to_pandas()
+    frame = table.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame.loc["1-3", "size"] == table[3].size
     assert table[1:3] == table.clusters[1:3]
@@ -169,8 +169,8 @@ def test_a_description_can_be_printed_and_made_a_data_frame():
 def test_a_data_frame_needs_pandas(monkeypatch):
     table = graphsoft.hierarchy(nx.path_graph(4), levels=[2]).describe()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
-        table.to_pandas()
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install"):
+        table.to_frame()
 
 
 def test_steps_taken_in_blocks_give_the_same_description(monkeypatch):
@@ -212,17 +212,17 @@ def test_invalid_arguments_are_refused():
     for wrong in (2, -3, 1.5, "0"):
         with pytest.raises(InputError, match="level: got"):
             h.describe(wrong)
-    with pytest.raises(InputError, match="names: there are no features to name"):
-        h.describe(names=["x"])
+    with pytest.raises(InputError, match="feature_names: there are no features to name"):
+        h.describe(feature_names=["x"])
     with pytest.raises(InputError, match="X: is not there"):
         h.distinctive()
     with pytest.raises(InputError, match="X: has 3 rows for 77 points"):
         h.distinctive(X=np.ones((3, 2)))
-    with pytest.raises(InputError, match="names: got 2 names for 3 features"):
-        points.describe(names=["x", "y"])
+    with pytest.raises(InputError, match="feature_names: got 2 names for 3 features"):
+        points.describe(feature_names=["x", "y"])
     for wrong in ("xyz", {"x", "y", "z"}, 3, np.array(3)):
-        with pytest.raises(InputError, match=r"names: got.*list of 3"):
-            points.distinctive(names=wrong)
+        with pytest.raises(InputError, match=r"feature_names: got.*list of 3"):
+            points.distinctive(feature_names=wrong)
     with pytest.raises(InputError, match="count"):
         points.distinctive(count=0)
 

@@ -126,20 +126,20 @@ def test_a_table_read_in_blocks_gives_the_same_scores(monkeypatch, statistic):
 def test_words_may_come_from_another_table_of_the_same_points():
     h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
     words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
-    found = h.distinctive(X=words, names=np.array(["bat", "puck", "the"]), count=1)
+    found = h.distinctive(X=words, feature_names=np.array(["bat", "puck", "the"]), count=1)
     assert {each[0][0] for each in found} == {"bat", "puck"}
     assert found.ids == ("0-0", "0-1")
     assert "bat +" in str(found)
     assert repr(found).startswith("Distinctive(2 clusters")
     frame = pd.DataFrame(h.features.values, columns=list("xyz"))
-    assert {name for name, _ in h.distinctive(names=frame.columns)[0]} <= set("xyz")
+    assert {name for name, _ in h.distinctive(feature_names=frame.columns)[0]} <= set("xyz")
 
 
 def test_the_caller_chooses_the_statistic():
     h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
     words = np.array([[3, 0, 0, 1], [0, 2, 0, 1]])[h[0].labels]
     names = ["bat", "puck", "never", "the"]
-    found = {how: h.distinctive(X=words, names=names, statistic=how) for how in ("auto", *MEANINGS)}
+    found = {how: h.distinctive(X=words, feature_names=names, statistic=how) for how in ("auto", *MEANINGS)}
     assert found["auto"].statistic == "difference"
     for statistic in WORD_SCORES:
         assert {scores[0][0] for scores in found[statistic]} == {"bat", "puck"}
@@ -154,7 +154,7 @@ def test_the_caller_chooses_the_statistic():
 
 
 def test_distinctive_features_as_a_data_frame(monkeypatch):
-    found = graphsoft.hierarchy(cloud(40), levels=[4]).distinctive(count=2, names=["x", "y", "z"])
+    found = graphsoft.hierarchy(cloud(40), levels=[4]).distinctive(count=2, feature_names=["x", "y", "z"])
     frame = found.to_frame()
     assert list(frame.columns) == ["cluster", "rank", "feature", "score"]
     for id, scores in zip(found.ids, found, strict=True):
@@ -162,5 +162,5 @@ def test_distinctive_features_as_a_data_frame(monkeypatch):
         assert list(zip(own["feature"], own["score"], strict=True)) == list(scores)
         assert own["rank"].tolist() == list(range(len(scores)))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install"):
         found.to_frame()

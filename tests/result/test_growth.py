@@ -218,20 +218,24 @@ def test_new_nodes_can_be_named():
     row = np.zeros((1, 77))
     row[0, :4] = 1
     assert h.partial_update(row).nodes[-1] == 77
-    grown = h.partial_update(row, nodes=["Hugo"])
+    grown = h.partial_update(row, names=["Hugo"])
     assert grown.nodes == (*h.nodes, "Hugo")
-    for wrong, problem in [(["Hugo", "Sue"], "2 names for 1"), (["Javert"], "same name"), ([[]], "hashed")]:
+    for wrong, problem in [
+        (["Hugo", "Sue"], "2 names for 1"),
+        (["Javert"], "same name"),
+        ([([],)], "looked up"),
+    ]:
         with pytest.raises(InputError, match=problem):
-            h.partial_update(row, nodes=wrong)
+            h.partial_update(row, names=wrong)
     for wrong in (3, "H", {"Hugo"}, np.array(3)):
-        with pytest.raises(InputError, match="nodes: got"):
-            h.partial_update(row, nodes=wrong)
+        with pytest.raises(InputError, match="names: got"):
+            h.partial_update(row, names=wrong)
     with pytest.raises(InputError, match=r"X: holds a weight of 4.94066e-324.*scale of"):
         h.partial_update(row * 5e-324)
     with pytest.raises(InputError, match="X: has 0 dimensions"):
         h.partial_update(np.array(1))
     numbered = graphsoft.hierarchy(nx.relabel_nodes(nx.path_graph(4), {0: 4}), [2])
-    with pytest.raises(InputError, match="nodes: two nodes"):
+    with pytest.raises(InputError, match="names: two points"):
         numbered.partial_update([[1.0, 0, 0, 0]])
 
 

@@ -105,11 +105,11 @@ def test_new_points_bring_their_names():
     new = pd.DataFrame(X[:2] + 0.01, columns=["a", "b", "c"], index=["new", "newer"])
     assert h.partial_update(new).nodes == (*NAMES, "new", "newer")
     assert h.partial_update(X[:2] + 0.01).nodes == (*NAMES, 60, 61)
-    assert h.partial_update(X[:1] + 0.01, nodes=["one"]).point("one").row == 60
+    assert h.partial_update(X[:1] + 0.01, names=["one"]).point("one").row == 60
     with pytest.raises(InputError, match="the same name"):
         h.partial_update(new.set_axis(["new", "p3"]))
-    with pytest.raises(InputError, match="nodes: the points have no names"):
-        graphsoft.hierarchy(X, [3]).partial_update(X[:1], nodes=["one"])
+    with pytest.raises(InputError, match="names: the points have no names"):
+        graphsoft.hierarchy(X, [3]).partial_update(X[:1], names=["one"])
     assert graphsoft.hierarchy(X, [3]).partial_update(new).nodes == range(62)
 
 
@@ -137,7 +137,7 @@ def test_clusters_keep_the_names_that_the_caller_gives(tmp_path):
     named.save(tmp_path / "model.graphsoft")
     assert graphsoft.load(tmp_path / "model.graphsoft").cluster_names == named.cluster_names
     row = h.graph.adjacency[[0]].tolil()
-    assert named.partial_update(row.tocsr(), nodes=["new"]).cluster_names == named.cluster_names
+    assert named.partial_update(row.tocsr(), names=["new"]).cluster_names == named.cluster_names
 
 
 @pytest.mark.parametrize(

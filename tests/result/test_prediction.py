@@ -260,7 +260,7 @@ def test_invalid_arguments_are_refused():
     with pytest.raises(InputError, match="progress"):
         h.predict(Y, progress=1)
     with pytest.raises(InputError, match="nodes: the points have no names"):
-        h.partial_update(Y, nodes=range(len(Y)))
+        h.partial_update(Y, names=range(len(Y)))
     g = graphsoft.hierarchy(nx.path_graph(4), [2])
     with pytest.raises(InputError, match="X: 1 weights are negative, the first is -1 at row 0, column 1"):
         g.predict([[0.0, -1, 0, 0]])

@@ -53,9 +53,10 @@ def parent_chains(draw):
 def chain(length):
     """A tree in which every node has one child, as deep as it is large."""
     ids = [f"{level}-0" for level in range(length)]
+    above = [*ids[1:], None]
+    below = [(), *((id,) for id in ids[:-1])]
     nodes = [
-        Node(id, level, 0, 1.0, 1, ids[level + 1] if level + 1 < length else None, tuple(ids[:level][-1:]),
-             ((ids[level + 1], 1.0),) if level + 1 < length else ())
+        Node(id, level, 0, 1.0, 1, above[level], below[level], ((above[level], 1.0),) if above[level] else ())
         for level, id in enumerate(ids)
-    ]  # fmt: skip
+    ]
     return Tree(tuple(nodes), (1,) * length)

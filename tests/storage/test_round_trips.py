@@ -78,7 +78,7 @@ def test_all_kinds_of_names(tmp_path):
     h = graphsoft.hierarchy(graph, [4, 2], known={None: "x", 2**70: 1}, must_link=[("a", ())])
     new = np.ones((2, len(NAMES)))
     loaded = round_trip(h, tmp_path / "hierarchy")
-    one, two = (each.partial_update(new, nodes=["new", ("new", 2)]) for each in (h, loaded))
+    one, two = (each.partial_update(new, names=["new", ("new", 2)]) for each in (h, loaded))
     assert content_of(round_trip(two, tmp_path / "grown"))[:-2] == content_of(one)[:-2]
     assert str(loaded.compare(dict.fromkeys(NAMES, 0))) == str(h.compare(dict.fromkeys(NAMES, 0)))
 

@@ -103,7 +103,7 @@ def answers(folder):
         "clusters": [row.size for row in points.describe(0)],
         "novel": stored(novel),
         "labels of nodes": novel.predict(nodes).tolist(),
-        "grown novel": novel.partial_update(nodes, nodes=["x", "y", "z"])[0].labels.tolist(),
+        "grown novel": novel.partial_update(nodes, names=["x", "y", "z"])[0].labels.tolist(),
         "clustering": [digest(clustering.memberships), names(clustering.nodes), clustering.status],
         "trace": repr(clustering.trace),
         "graph": [digest(graph.adjacency, graph.duplicates), repr(graph.nodes), repr(graph.notes)],
@@ -143,6 +143,7 @@ def test_files_of_version_1_are_written_alike(tmp_path, name):
     # fields that came later have the values that stand for their absence
     if "report" in before:
         assert after["report"].pop("scaling") == {"tuple": []}
+        assert not any(level.pop("stopped") for level in after["report"]["levels"])
     if "values" in (before.get("features") or {}):
         assert after["features"].pop("beside") is False
     assert after == before

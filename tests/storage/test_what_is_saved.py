@@ -77,7 +77,7 @@ def test_features_can_be_left_out(made, tmp_path, name):
     assert str(found.describe(X=X)) == str(h.describe(X=X))
     assert graphsoft.propagate(found, {0: 0, 39: 1}).labels[0] == 0
     with pytest.raises(InputError, match="names"):
-        found.describe(names=["a", "b", "c"])
+        found.describe(feature_names=["a", "b", "c"])
     for model in (found, pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):  # noqa: S301
         model.save(tmp_path / "again")
         assert (tmp_path / "again").read_bytes() == path.read_bytes()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scipy.sparse import csr_array, triu
 
@@ -15,13 +15,23 @@ from graphsoft.formats.naming import distinct_texts, refuse
 from graphsoft.storage.atomic import PathLike, write_atomic
 from graphsoft.tree import Tree
 
-__all__ = ["points_to_networkx", "tree_to_networkx", "write_gexf", "write_graphml"]
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = [
+    "edges_once",
+    "points_to_networkx",
+    "tree_to_networkx",
+    "weighted_graph",
+    "write_gexf",
+    "write_graphml",
+]
 
 # XML has none of these, and turns a carriage return into a new line.
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def tree_to_networkx(tree: Tree, names: Mapping[str, str], heights: Mapping[str, float]) -> Any:
+def tree_to_networkx(tree: Tree, names: Mapping[str, str], heights: Mapping[str, float]) -> nx.DiGraph:
     """Make a directed graph of the tree, with an edge from each likeliest parent to its child.
 
     Parameters
@@ -61,7 +71,7 @@ def points_to_networkx(
     nodes: Sequence[Any],
     columns: Mapping[str, Sequence[Any]],
     memberships: Sequence[csr_array],
-) -> Any:
+) -> nx.Graph:
     """Make a graph of the points with their clusters as attributes.
 
     Parameters
@@ -86,29 +96,52 @@ def points_to_networkx(
     >>> graph.nodes["y"], graph.edges["x", "y"]["weight"]
     ({'torn': 0.5, 'memberships': {'0-0': 0.25, '0-1': 0.75}}, 2)
     """
-    import networkx as nx
-
-    graph = nx.Graph()
-    if len(set(nodes)) < len(nodes):
-        name, times = Counter(nodes).most_common(1)[0]
-        problem = f"{times} points are called {shown(name)}, but a node needs a name of its own"
-        raise InputError("nodes", problem, "give the points names that differ")
-    names = list(columns)
+    graph, names = weighted_graph(adjacency, nodes), list(columns)
     for name, *values in zip(nodes, *columns.values(), strict=True):
-        graph.add_node(name, **dict(zip(names, values, strict=True)), memberships={})
+        graph.nodes[name].update(zip(names, values, strict=True), memberships={})
     for level, shares in enumerate(memberships):
         entries = shares.tocoo()
         for row, column, share in zip(
             entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True
         ):
             graph.nodes[nodes[row]]["memberships"][f"{level}-{column}"] = share
-    half = triu(adjacency, format="coo")
-    for one, other, weight in zip(half.row.tolist(), half.col.tolist(), half.data.tolist(), strict=True):
-        graph.add_edge(nodes[one], nodes[other], weight=weight)
     return graph
 
 
-def write_graphml(graph: Any, path: PathLike) -> None:
+def weighted_graph(adjacency: csr_array, nodes: Sequence[Any]) -> nx.Graph:
+    """Make a graph whose edges have a ``weight``.
+
+    Examples
+    --------
+    >>> weighted_graph(csr_array([[0, 2], [2, 0]]), ["x", "y"]).edges(data=True)
+    EdgeDataView([('x', 'y', {'weight': 2})])
+    """
+    import networkx as nx
+
+    if len(set(nodes)) < len(nodes):
+        name, times = Counter(nodes).most_common(1)[0]
+        problem = f"{times} points are called {shown(name)}, but a node needs a name of its own"
+        raise InputError("nodes", problem, "give the points names that differ")
+    graph = nx.Graph()
+    graph.add_nodes_from(nodes)
+    edges = edges_once(adjacency)
+    graph.add_weighted_edges_from((nodes[one], nodes[other], weight) for one, other, weight in edges)
+    return graph
+
+
+def edges_once(adjacency: csr_array) -> Iterator[tuple[int, int, float]]:
+    """List every edge once: its two nodes and its weight.
+
+    Examples
+    --------
+    >>> list(edges_once(csr_array([[1.0, 2.0], [2.0, 0.0]])))
+    [(0, 0, 1.0), (0, 1, 2.0)]
+    """
+    half = triu(adjacency, format="coo")
+    return zip(half.row.tolist(), half.col.tolist(), half.data.tolist(), strict=True)
+
+
+def write_graphml(graph: nx.Graph, path: PathLike) -> None:
     """Write a graph of this module as GraphML, which Gephi, Cytoscape, yEd and igraph open.
 
     Names become text, and a dictionary becomes its JSON text. Names with control characters are refused.
@@ -129,7 +162,7 @@ def write_graphml(graph: Any, path: PathLike) -> None:
     write_atomic(path, writer.dump)
 
 
-def write_gexf(graph: Any, path: PathLike) -> None:
+def write_gexf(graph: nx.Graph, path: PathLike) -> None:
     """Write a graph of this module as GEXF, the format of Gephi; see :func:`write_graphml`."""
     from networkx.readwrite.gexf import GEXFWriter
 
@@ -139,7 +172,7 @@ def write_gexf(graph: Any, path: PathLike) -> None:
     write_atomic(path, writer.write)
 
 
-def _flat(graph: Any) -> Any:
+def _flat(graph: nx.Graph) -> nx.Graph:
     """Copy a graph with texts and numbers only."""
     texts = dict(zip(graph, distinct_texts(list(graph)), strict=True))
     labels = [label for _, label in graph.nodes(data="label", default="")]

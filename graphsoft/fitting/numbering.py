@@ -1,0 +1,72 @@
+"""The order in which clusters are numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.fitting.fitted import FittedLevel
+from graphsoft.graph.graph import Graph
+from graphsoft.linalg.memberships import likeliest
+
+__all__ = ["from_the_heaviest"]
+
+# Masses that agree in so many digits of their sum count as equal: rounding must not decide.
+DIGITS = 9
+
+
+def from_the_heaviest(levels: Sequence[FittedLevel], degrees: Array) -> list[FittedLevel]:
+    """Renumber the clusters, from the heaviest to the lightest within their likeliest parents.
+
+    Clusters of one parent have numbers in a row, in the order of the parents. Of equal ones the first stays
+    first.
+
+    Parameters
+    ----------
+    levels : sequence of FittedLevel
+        Finest first.
+    degrees : ndarray of shape (n,)
+        Weight of each point.
+    """
+    found: list[FittedLevel] = []
+    number: Array | None = None  # of the clusters of the level above
+    for level in reversed(levels):
+        parents = level.parents if number is None or level.parents is None else _moved(level.parents, number)
+        mass = np.asarray(level.memberships.T @ degrees)
+        keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]
+        if parents is not None:
+            keys.append(likeliest(parents))
+        order = np.lexsort(keys)
+        number = np.argsort(order)
+        found.insert(0, _renumbered(replace(level, parents=parents), order, number))
+    return found
+
+
+def _renumbered(level: FittedLevel, order: Array, number: Array) -> FittedLevel:
+    """Put the clusters of a level into this order, in which each has this number."""
+    if (number == np.arange(len(number))).all():
+        return level
+    return replace(
+        level,
+        memberships=_moved(level.memberships, number),
+        graph=Graph(_moved(level.graph.adjacency[order], number), range(len(number))),
+        parents=None if level.parents is None else level.parents[order],
+    )
+
+
+def _moved(matrix: sp.csr_array, number: Array) -> sp.csr_array:
+    """Give the columns of a matrix other numbers.
+
+    Examples
+    --------
+    >>> _moved(sp.csr_array([[1.0, 2.0, 0.0]]), np.array([2, 0, 1])).toarray()
+    array([[2., 0., 1.]])
+    """
+    columns = number.astype(matrix.indices.dtype)[matrix.indices]
+    moved = sp.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=matrix.shape)
+    moved.sort_indices()
+    return moved
