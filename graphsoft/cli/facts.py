@@ -10,6 +10,7 @@ import numpy as np
 from graphsoft.datasets import Dataset
 from graphsoft.fitting.report import edge_count
 from graphsoft.fitting.settings import name_of
+from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.graph.graph import Graph
 from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
@@ -66,9 +67,19 @@ def model_facts(model: Hierarchy | Clustering | Graph) -> dict[str, Any]:
         "metric": None if model.features is None else settings.metric,
         "weights": None if model.features is None else settings.weights,
         "columns": None if columns is None else list(columns),
+        "features": _features(model),
         "scaled": bool(model.report.scaling),
         "notes": list(model.report.notes),
     }
+
+
+def _features(h: Hierarchy) -> str:
+    """Tell which features a hierarchy has: new points can be compared with these only."""
+    if h.features is None:
+        return "none, a graph was given"
+    if isinstance(h.features, FeaturesLeftOut):
+        return "left out"
+    return f"{h.features.values.shape[1]}"
 
 
 def summarize_facts(facts: Mapping[str, Any]) -> list[str]:

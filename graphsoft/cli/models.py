@@ -102,7 +102,7 @@ def convert(source: str, target: str) -> None:
     The ending of TARGET says which one.
 
     \b
-    a hierarchy:   .json (its tree), .csv (labels)
+    a hierarchy:   .json, .nwk, .graphml, .gexf (its tree), .csv, .parquet (labels)
     a clustering:  .csv (labels)
     a graph:       .npz, .mtx, .edges, .graphml, .graphsoft
     """  # noqa: D301 - click reads the backspace
@@ -122,9 +122,13 @@ def info(as_json: bool, **options: Any) -> None:
     from graphsoft.cli.facts import dataset_facts, model_facts, summarize_facts
     from graphsoft.cli.given import read_file, seems_a_model
     from graphsoft.cli.writing import show_json
+    from graphsoft.storage.container import read_container
 
     name = options["input"]
-    facts = model_facts(_model(name)) if seems_a_model(name) else dataset_facts(read_file(options))
+    if seems_a_model(name):
+        facts = {**model_facts(_model(name)), "made by": f"graphsoft {read_container(name).made_by}"}
+    else:
+        facts = dataset_facts(read_file(options))
     if as_json:
         show_json(facts)
     else:

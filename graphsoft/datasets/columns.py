@@ -10,7 +10,12 @@ from graphsoft.datasets.asked import Asked
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import USUAL_LABELS
 
-__all__ = ["Layout", "column_called", "lay_out"]
+__all__ = ["TEXT_COLUMN", "Layout", "column_called", "lay_out"]
+
+# What to do about a column of texts among the features, in Python and on the command line.
+TEXT_COLUMN = (
+    "name it by labels= or --labels if it is the known classes, else leave it out by drop= or --drop"
+)
 
 
 @dataclass(frozen=True)

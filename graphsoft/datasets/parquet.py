@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.datasets.asked import Asked
-from graphsoft.datasets.columns import lay_out
+from graphsoft.datasets.columns import TEXT_COLUMN, lay_out
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.text import as_labels
 from graphsoft.errors import InputError, imported
@@ -49,7 +49,7 @@ def _numbers(table: Any, title: str) -> Array:
     values: Array = np.asarray(_column(table, title).to_numpy())
     if values.dtype.kind not in REAL_KINDS:
         problem = f"column {title!r} holds {table.schema.field(title).type}, not numbers"
-        raise InputError("path", problem, "name it as labels if it is the known classes, else drop it")
+        raise InputError("path", problem, TEXT_COLUMN)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         problem = f"column {title!r} holds {values[bad[0]]} in row {bad[0]}"

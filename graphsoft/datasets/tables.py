@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsoft.datasets.asked import Asked
-from graphsoft.datasets.columns import Layout, lay_out
+from graphsoft.datasets.columns import TEXT_COLUMN, Layout, lay_out
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.headers import ROWS_COMPARED, Verdict, judge_first_line
 from graphsoft.datasets.text import GAPS, as_labels, is_number, open_text
@@ -144,4 +144,4 @@ def _bad_field(row: list[str], layout: Layout, line: int) -> InputError:
         return InputError("path", problem, "fill the gaps, or leave out the row or the column")
     kind = "a number that is not finite" if is_number(field) else "text"
     problem = f"column {title!r} holds {kind} ({field[:40]!r} on line {line})"
-    return InputError("path", problem, "name it as labels if it is the known classes, else drop it")
+    return InputError("path", problem, TEXT_COLUMN)

@@ -221,7 +221,10 @@ def holds_integers(data: Any) -> bool:
 def _refuse_objects(data: Any, argument: str) -> None:
     """Refuse objects that hold points or graphs, but are neither, with a word on what to take of them."""
     if hasattr(data, "obsm") and hasattr(data, "obsp"):
-        remedy = "pass its graph, adata.obsp['connectivities'], or its points, such as adata.obsm['X_pca']"
+        remedy = (
+            "call graphsoft.tl.hierarchy(adata, levels), or pass its graph, adata.obsp['connectivities'], "
+            "or its points, such as adata.obsm['X_pca']"
+        )
         raise InputError(argument, "is an AnnData", remedy)
     if type(data).__module__.partition(".")[0] == "graphsoft":
         remedy = "pass points or a graph, such as the .data of a file or the .graph of a hierarchy"

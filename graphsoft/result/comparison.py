@@ -6,7 +6,7 @@ Soft clusters have ``sum_i min(s_iq, t_ip)`` points in common. Their overlap is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,8 +203,8 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
 
     Parameters
     ----------
-    other : mapping, array-like of shape (n,), or memberships of shape (n, m)
-        A mapping gives a label for the name of every point.
+    other : mapping, list of sets, array-like of shape (n,), or memberships of shape (n, m)
+        A mapping gives a label for the name of every point. Sets hold names.
     nodes : sequence of n
         The names of the points.
 
@@ -213,6 +213,9 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
     >>> as_named_clusters({"x": "red", "y": "blue"}, ("y", "x")).ids
     (('blue', 'red'),)
     """
+    other = getattr(other, "membership", other)  # igraph keeps the labels of a clustering there
+    if isinstance(other, list | tuple) and any(isinstance(group, Set) for group in other):
+        other = _labels_of_sets(other)
     other = by_name(other, nodes)
     if isinstance(other, Mapping):
         missing = [name for name in nodes if name not in other]
@@ -220,9 +223,6 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
             problem = f"has no label for {shown(missing[0])}"
             raise InputError("other", problem, "give one for each point, by its name in h.nodes")
         other = [other[name] for name in nodes]
-    elif isinstance(other, list | tuple) and any(isinstance(group, Set) for group in other):
-        remedy = "pass a mapping, {name: number for number, group in enumerate(groups) for name in group}"
-        raise InputError("other", "holds sets of points, not labels", remedy)
     shares = shares_of(other, "other")
     if np.ndim(other) != 1:  # memberships, or an object that has them
         ids = tuple(map(str, range(shares.shape[1])))
@@ -234,6 +234,24 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
         problem = f"has {shares.shape[0]} points, and the hierarchy {len(nodes)}"
         raise InputError("other", problem, "compare clusterings of the same points")
     return NamedClusters((shares,), (ids,), nodes)
+
+
+def _labels_of_sets(groups: Sequence[Iterable[Any]]) -> dict[Any, int]:
+    """Turn sets of points into a label for each point.
+
+    Examples
+    --------
+    >>> _labels_of_sets([{"x"}, {"z"}])
+    {'x': 0, 'z': 1}
+    """
+    labels: dict[Any, int] = {}
+    for number, group in enumerate(groups):
+        for name in group:
+            if name in labels:
+                remedy = "give sets that have no point in common, or memberships"
+                raise InputError("other", f"has {shown(name)} in two sets", remedy)
+            labels[name] = number
+    return labels
 
 
 def compared(one: NamedClusters, other: NamedClusters) -> Comparison:

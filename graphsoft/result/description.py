@@ -21,7 +21,7 @@ from graphsoft.input.checks import integer
 from graphsoft.linalg.memberships import frozen, largest_shares, likeliest
 from graphsoft.result.distinctive import Scores
 from graphsoft.result.steps import best_in_rows, one_step
-from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, shortened
+from graphsoft.result.tables import ROWS_SHOWN, aligned, number_or_dash, short_name, shortened
 
 __all__ = [
     "ClusterDescription",
@@ -113,7 +113,7 @@ class TornPoints:
     def __str__(self) -> str:
         rows = [["point", *map(str, self.clusters)]]
         rows += [
-            [str(name), f"{one:.2f}", f"{other:.2f}"]
+            [short_name(name), f"{one:.2f}", f"{other:.2f}"]
             for name, (one, other) in zip(self.nodes, self.shares.tolist(), strict=True)
         ]
         return "\n".join(shortened(aligned(rows, left=["point"])))
@@ -238,7 +238,7 @@ class Description(Sequence[ClusterDescription]):
         """Return a header, and the cells of each cluster, the heaviest first."""
         rows = [["cluster", "size", "share", "certainty", "conductance", "hard", "cohesion", *WORDS[1:]]]
         for row in sorted(self.clusters, key=lambda row: -row.mass):
-            exemplars = ", ".join(map(str, row.exemplars))
+            exemplars = ", ".join(map(short_name, row.exemplars))
             near = " ".join(f"{id} ({chance:.0%})" for id, chance in row.neighbors if chance >= MIN_CHANCE)
             apart = ", ".join(f"{name} {score:+.1f}" for name, score in row.features[:FEATURES_SHOWN])
             numbers = (row.certainty, row.conductance, row.hard_conductance, row.cohesion)

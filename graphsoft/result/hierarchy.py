@@ -235,10 +235,10 @@ class Hierarchy(Sequence[Level]):
 
         Parameters
         ----------
-        other : Hierarchy, Level, Clustering, mapping, labels or memberships
+        other : Hierarchy, Level, Clustering, mapping, list of sets, labels or memberships
             If both have names of points, these are matched. A mapping, or a pandas Series indexed by names,
-            has a label for each name. Labels, memberships and levels have a row for each point, in the order
-            of `nodes`.
+            has a label for each name. Sets of names are communities as networkx has them. Labels,
+            memberships, levels and igraph's clusterings have a row for each point, in the order of `nodes`.
 
         Returns
         -------

@@ -95,7 +95,7 @@ def _row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
         return rows.index(name) if isinstance(rows, range) else rows[name]
     except (ValueError, KeyError, TypeError):
         problem = f"there is no point {shown(name)} among {count}"
-        known = f"0 to {count - 1}" if isinstance(rows, range) else "the names in h.nodes"
+        known = f"0 to {count - 1}" if isinstance(rows, range) else "the names in h.nodes, such as h.nodes[0]"
         raise InputError("name", problem, f"use one of {known}") from None
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
-__all__ = ["ROWS_SHOWN", "aligned", "levels_shown", "number_or_dash", "shortened"]
+__all__ = ["ROWS_SHOWN", "aligned", "levels_shown", "number_or_dash", "short_name", "shortened"]
 
 # Longer tables are cut, with a line that says how many rows are left out.
 ROWS_SHOWN = 30
+# Longer names of points are cut: a name may be a whole text.
+NAME_WIDTH = 40
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[str] = ()) -> list[str]:
@@ -44,6 +47,18 @@ def shortened(lines: list[str], max_lines: int = ROWS_SHOWN) -> list[str]:
     if len(lines) <= max_lines + 1:
         return lines
     return [*lines[: max_lines + 1], f"... and {len(lines) - max_lines - 1} more"]
+
+
+def short_name(name: Any) -> str:
+    """Write the name of a point for a table: on one line, and not too long.
+
+    Examples
+    --------
+    >>> short_name("Valjean"), len(short_name("a long text " * 100))
+    ('Valjean', 40)
+    """
+    text = " ".join(str(name).split())
+    return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 3] + "..."
 
 
 def levels_shown(sizes: Sequence[int]) -> list[int]:

@@ -130,7 +130,7 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
         return None
     if not adata.var_names.equals(reference.var_names):
         remedy = "pass adata[:, reference.var_names], or use_rep= of what both have"
-        raise InputError("adata", "has not the variables of the reference in their order", remedy)
+        raise InputError("adata", "does not have the variables of the reference in the same order", remedy)
     # older versions of scanpy wrote NaN for variables that were left out
     loadings = np.nan_to_num(np.asarray(reference.varm[name]))
     known = np.asarray(points_in(reference, "reference", key)[:PROBES])

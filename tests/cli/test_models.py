@@ -6,6 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import load_npz
 
@@ -181,6 +182,11 @@ def test_conversions(penguins, tmp_path, capsys):
         assert run("convert", penguins, tmp_path / name) == 0
     assert json.loads((tmp_path / "tree.json").read_text())["id"] == "root"
     assert len(rows_of((tmp_path / "labels.csv").read_text())) == 342
+    for name in ("tree.graphml", "tree.gexf", "tree.nwk"):
+        assert run("convert", penguins, tmp_path / name) == 0, capsys.readouterr().err
+    for tree in (nx.read_graphml(tmp_path / "tree.graphml"), nx.read_gexf(tmp_path / "tree.gexf")):
+        assert set(tree) == {node.id for node in graphsoft.load(penguins).tree.walk()}
+    assert (tmp_path / "tree.nwk").read_text() == graphsoft.load(penguins).to_newick()
     weights = nx.to_numpy_array(nx.read_graphml(KARATE))
     before = KARATE
     for name in ("a.graphsoft", "a.npz", "a.mtx", "a.graphml", "a.edges"):
@@ -190,7 +196,11 @@ def test_conversions(penguins, tmp_path, capsys):
     order = [int(name) for name in read(before).names]
     assert (read(before).data.toarray() == weights[np.ix_(order, order)]).all()
     for source, target, said in (
-        (penguins, "a.npz", "--output: a hierarchy cannot be written as '.npz'. Remedy: use .json or .csv."),
+        (
+            penguins,
+            "a.npz",
+            "--output: a hierarchy cannot be written as '.npz'. Remedy: use .json or .nwk or",
+        ),
         (
             KARATE,
             "a.xyz",
@@ -205,6 +215,13 @@ def test_conversions(penguins, tmp_path, capsys):
         assert capsys.readouterr().err.startswith(f"graphsoft: {said}")
 
 
+def test_labels_become_parquet(penguins, tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    assert run("convert", penguins, tmp_path / "labels.parquet") == 0
+    table = pd.read_parquet(tmp_path / "labels.parquet")
+    assert (table["level_2"] == graphsoft.load(penguins)[2].labels).all()
+
+
 def test_info(penguins, tmp_path, capsys):
     for arguments, said in (
         (
@@ -217,6 +234,19 @@ def test_info(penguins, tmp_path, capsys):
         assert run("info", *arguments) == 0
         out = capsys.readouterr().out
         assert all(words in out for words in said), out
+    h = graphsoft.load(penguins)
+    h.save(tmp_path / "small.graphsoft", features=False)
+    graphsoft.hierarchy(h.graph, [3]).save(tmp_path / "graph.graphsoft")
+    made_by = f"made by: graphsoft {graphsoft.__version__}"
+    for path, said in (
+        (penguins, "features: 4"),
+        (tmp_path / "small.graphsoft", "features: left out"),
+        (tmp_path / "graph.graphsoft", "features: none, a graph was given"),
+    ):
+        assert run("info", path) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert said in lines
+        assert made_by in lines
     assert run("info", penguins, "--json") == 0
     assert json.loads(capsys.readouterr().out)["levels"] == [20, 6, 3]
     (tmp_path / "bad.graphsoft").write_bytes(b"nothing")

@@ -33,7 +33,9 @@ def test_anndata():
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     adata = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
     for function in functions():
-        with pytest.raises(InputError, match=r"^X: is an AnnData.*obsp\['connectivities'\].*obsm\['X_pca'\]"):
+        with pytest.raises(
+            InputError, match=r"^X: is an AnnData.*tl\.hierarchy.*obsp\['connec.*obsm\['X_pca'\]"
+        ):
             function(adata)
 
 

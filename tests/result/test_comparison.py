@@ -181,6 +181,20 @@ def test_one_cluster_is_compared_with_one_and_with_many():
     assert all(len(match.merged) == 4 for match in found.matches[0])
 
 
+def test_communities_of_networkx_and_igraph_are_labels():
+    novel = nx.les_miserables_graph()
+    h = graphsoft.hierarchy(novel, levels=[15, 6])
+    assert (h.compare(graphsoft.communities(h)).adjusted_rand[1] == 1.0).all()
+    louvain = nx.community.louvain_communities(novel, seed=0)
+    labels = {name: number for number, group in enumerate(louvain) for name in group}
+    assert repr(h.compare(louvain)) == repr(h.compare(labels))
+    igraph = pytest.importorskip("igraph", reason="igraph is not installed")
+    leiden = igraph.Graph.from_networkx(novel).community_leiden("modularity", n_iterations=-1)
+    assert repr(h.compare(leiden)) == repr(h.compare(leiden.membership))
+    with pytest.raises(InputError, match="other"):
+        h.compare(leiden.as_cover())
+
+
 def test_clusterings_of_other_points_are_refused():
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[4])
     other = graphsoft.hierarchy(nx.relabel_nodes(nx.les_miserables_graph(), {"Javert": "Fauchelevant2"}), [4])
@@ -192,10 +206,10 @@ def test_clusterings_of_other_points_are_refused():
         h.compare([0, 1, 1])
     with pytest.raises(InputError, match="other: has no label for 'Napoleon'"):
         h.compare({"Valjean": 1})
-    with pytest.raises(InputError, match=r"other: holds sets of points.*pass a mapping"):
-        h.compare(nx.community.greedy_modularity_communities(nx.les_miserables_graph()))
-    with pytest.raises(InputError, match=r"other: holds sets of points.*pass a mapping"):
-        h.compare([set(h.nodes[:40]), set(h.nodes[40:])])
+    with pytest.raises(InputError, match="other: has 'Napoleon' in two sets"):
+        h.compare([set(h.nodes), {"Napoleon"}])
+    with pytest.raises(InputError, match="other: has no label for 'Napoleon'"):
+        h.compare([set(h.nodes[1:])])
     for wrong in (None, 3, [[1, 2], [3]], np.full((77, 2), 0.7), [None] * 76 + [1]):
         with pytest.raises(InputError, match="other"):
             h.compare(wrong)

@@ -90,6 +90,16 @@ def test_a_point_is_found_by_its_name():
             h.point(wrong)
 
 
+def test_whole_texts_as_names_are_cut_in_tables_only():
+    texts = [f"text {row}\nof many words{' and more' * 40}" for row in range(60)]
+    h = graphsoft.hierarchy(X, [6, 3], names=texts)
+    for table in (h.between("1-0", "1-1"), h.describe()):
+        lines = str(table).splitlines()
+        assert len(lines) == len(table) + 1
+        assert max(map(len, lines)) < 250
+    assert set(h.describe()[0].exemplars) <= set(texts)
+
+
 def test_new_points_bring_their_names():
     h = graphsoft.hierarchy(FRAME, [3])
     new = pd.DataFrame(X[:2] + 0.01, columns=["a", "b", "c"], index=["new", "newer"])

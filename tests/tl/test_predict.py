@@ -215,7 +215,7 @@ def test_what_cannot_be_used_is_refused(change, options, argument, problem):
 
 def test_other_variables_are_refused():
     reference, new = split(cells(80))
-    with pytest.raises(InputError, match="has not the variables of the reference"):
+    with pytest.raises(InputError, match="does not have the variables of the reference in the same order"):
         graphsoft.tl.predict(new[:, ::-1].copy(), reference)
     with pytest.raises(InputError, match="pass an AnnData object"):
         graphsoft.tl.predict(new.X, reference)
