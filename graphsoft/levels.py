@@ -86,7 +86,7 @@ def hierarchy(
     features : array_like, data frame or sparse matrix of shape (n, d), optional
         Features of the points, where X is a graph. They do not change the clusters, but describe them, and
         new points come as features too: `metric`, `n_neighbors` and `weights` say how these are joined to
-        the old ones.
+        the old ones. Rows of a data frame whose index holds the names of the nodes are matched by these.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same

@@ -189,7 +189,8 @@ class Hierarchy(Sequence[Level]):
             The names of the features, such as a vectorizer's ``get_feature_names_out()``. By default the
             columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
-            Another table of the same points: for example words, if embeddings were clustered.
+            Another table of the same points: for example words, if embeddings were clustered. Rows of a data
+            frame whose index holds the names of the points are matched by these.
         statistic : {"auto", "rates", "c-tf-idf", "difference"}
             ``"rates"`` is for counts and tf-idf of words: how much more often a word comes than in the rest,
             in standard errors. ``"c-tf-idf"`` is for them too, as in BERTopic. ``"difference"`` is for
@@ -214,7 +215,7 @@ class Hierarchy(Sequence[Level]):
         level = self._level(level)
         integer("count", count, 1)
         if X is not None:
-            values, columns = table_of(X, len(self.graph)), frame_columns(X)
+            values, columns = table_of(X, self.nodes), frame_columns(X)
         elif (features := intact_features(self)) is not None:
             values, columns = features.values, features.columns
         else:
