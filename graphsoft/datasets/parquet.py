@@ -21,7 +21,7 @@ __all__ = ["read_parquet"]
 
 def read_parquet(path: Path, asked: Asked) -> Dataset:
     """Read a table with one row for each point; only the columns that are needed are read."""
-    file = needed("pyarrow.parquet", "parquet").ParquetFile(path)
+    file = needed("pyarrow.parquet", "frames").ParquetFile(path)
     schema = file.schema_arrow
     titles = list(schema.names)
     if not titles:
