@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphsoft.cli.given import read_file
-from graphsoft.cli.scaling import Scaling
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
@@ -62,11 +61,7 @@ class Placed:
 def placed(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Placed:
     """Read new points and find their memberships on all levels."""
     dataset = _read_alike(h, options, progress)
-    data = dataset.data
-    if h.report.scaling:
-        means, deviations = zip(*h.report.scaling, strict=True)
-        data = Scaling(means, deviations).applied(data)
-    beside = h.transform(data, progress=progress)
+    beside = h.transform(dataset.data, progress=progress)
     ends = np.cumsum([0, *(len(level.mass) for level in h)]).tolist()
     levels = [PlacedLevel(beside[:, start:stop].tocsr()) for start, stop in pairwise(ends)]
     return Placed(range(beside.shape[0]) if dataset.names is None else dataset.names, levels)

@@ -30,6 +30,7 @@ from graphsoft.result.distinctive import Distinctive, Scores, column_names, dist
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
+from graphsoft.result.new_rows import scaled
 from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
@@ -298,7 +299,7 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
+        step = self._reference.step(self._new_rows(X), callback("progress", progress))
         return self._memberships_of_new(step, [level])[0]
 
     @watches_progress("neighbors")
@@ -312,8 +313,12 @@ class Hierarchy(Sequence[Level]):
 
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
-        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
+        step = self._reference.step(self._new_rows(X), callback("progress", progress))
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
+
+    def _new_rows(self, X: Any, growing: bool = False) -> Any:
+        """Check the rows of new points, and scale them as the old ones were."""
+        return scaled(self._reference.rows(X, growing), self.report.scaling)
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
         """Compute the memberships of new points on these levels, from their step to old points."""

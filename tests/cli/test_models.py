@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -14,6 +15,7 @@ from scipy.sparse import load_npz
 import graphsoft
 from graphsoft.cli import command
 from graphsoft.datasets import read
+from graphsoft.errors import InputError
 
 DATA = Path(__file__).parents[2] / "data"
 PENGUINS, IRIS, KARATE = (str(DATA / name) for name in ("penguins.csv", "iris.csv", "karate.graphml"))
@@ -91,6 +93,21 @@ def test_new_points_are_read_and_scaled_as_the_old_ones(raw, tmp_path, capsys):
     assert all(0 < fact["levels"][0]["p"] <= 1 for fact in facts)
 
 
+def test_new_points_are_scaled_in_python_too(raw):
+    h = graphsoft.load(raw)
+    X = np.array([[float(row["mass"]), float(row["bill"])] for row in csv.DictReader(RAW.splitlines())])
+    for level in range(2):
+        assert h.predict(X, level).tolist() == h[level].labels.tolist()
+        assert (h.predict_proba(X, level) != h[level].memberships).nnz == 0
+    grown = h.partial_update(X[:3])
+    assert (grown.features.values[-3:] == h.features.values[:3]).all()
+    assert grown.predict(X).tolist() == grown[-1].labels[: len(X)].tolist()
+    assert h.predict(X[:0]).shape == (0,)
+    damaged = replace(h, report=replace(h.report, scaling=h.report.scaling[:1]))
+    with pytest.raises(InputError, match="scales 1 columns, but the points have 2"):
+        damaged.predict(X)
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
@@ -126,7 +143,7 @@ def test_models_without_titles_ask_for_as_many_columns(tmp_path, capsys):
     np.save(tmp_path / "b.npy", np.ones((2, 4)))
     capsys.readouterr()
     assert run("predict", model, tmp_path / "b.npy") == 1
-    assert "has 4 columns, the model was made with 3" in capsys.readouterr().err
+    assert "has 4 columns, where the hierarchy has 3 features" in capsys.readouterr().err
 
 
 def test_names_of_points_come_back(raw, tmp_path, capsys):
