@@ -146,6 +146,30 @@ def test_models_without_titles_ask_for_as_many_columns(tmp_path, capsys):
     assert "has 4 columns, where the hierarchy has 3 features" in capsys.readouterr().err
 
 
+@settings(max_examples=10)
+@given(st.permutations(["a b 1", "b c 2", "c a 1", "d e 1", "e f 1", "f d 3", "a d 0.5"]))
+def test_nodes_of_a_graph_are_known_by_their_names(tmp_path_factory, lines):
+    folder = tmp_path_factory.mktemp("edges")
+    (folder / "old.edges").write_text("\n".join(sorted(lines)))
+    (folder / "new.edges").write_text("\n".join([*lines, "a g 0.1"]))
+    model, placed = folder / "old.graphsoft", folder / "placed.csv"
+    assert run("hierarchy", folder / "old.edges", "--levels", "2", "--save", model, "--quiet") == 0
+    assert run("predict", model, folder / "new.edges", "-o", placed) == 0
+    h = graphsoft.load(model)
+    found = {row["name"]: int(row["level_0"]) for row in rows_of(placed.read_text())}
+    assert found.pop("g") == found["a"]
+    assert found == dict(zip(h.nodes, h[0].labels.tolist(), strict=True))
+
+
+def test_a_graph_without_a_node_of_the_model_is_refused(tmp_path, capsys):
+    (tmp_path / "old.edges").write_text("a b\nb c\n")
+    (tmp_path / "new.edges").write_text("a b\nb x\n")
+    model = tmp_path / "old.graphsoft"
+    assert run("hierarchy", tmp_path / "old.edges", "--levels", "2", "--save", model, "--quiet") == 0
+    assert run("predict", model, tmp_path / "new.edges") == 1
+    assert "has no node 'c', which the model has" in capsys.readouterr().err
+
+
 def test_names_of_points_come_back(raw, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("id,mass,bill\n=b,5000,30\n'=b,8000,39\n")
     assert run("predict", raw, tmp_path / "new.csv") == 0
