@@ -89,7 +89,7 @@ def hierarchy(
     features : array_like, data frame or sparse matrix of shape (n, d), optional
         Features of the points, where X is a graph. They do not change the clusters, but describe them, and
         new points come as features too: `metric`, `n_neighbors` and `weights` say how these are joined to
-        the old ones.
+        the old ones. Rows of a data frame whose index holds the names of the nodes are matched by these.
     time_limit : float, optional
         Seconds after which no further refinement begins. What every level needs is done to the end, however
         long it takes: neighbors, contraction and division. So levels are as they should be: rows sum to one,

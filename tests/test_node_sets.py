@@ -168,6 +168,19 @@ def test_igraph_finds_the_same_communities(g):
     assert graphsoft.communities(g, 5) == graphsoft.communities(NOVEL, 5)
 
 
+def test_nodes_of_networkx_keep_their_names_in_igraph():
+    """Their numbers are other numbers than those of the vertices."""
+    igraph = pytest.importorskip("igraph", reason="igraph is not installed")
+    club = nx.Graph()
+    club.add_nodes_from(reversed(range(34)))
+    club.add_edges_from(nx.karate_club_graph().edges)
+    h = graphsoft.hierarchy(club, [4, 2])
+    g = igraph.Graph.from_networkx(club)
+    assert graphsoft.hierarchy(g, [2]).nodes == h.nodes
+    assert graphsoft.vertex_clustering(g, h).membership == h[-1].labels.tolist()
+    assert graphsoft.communities(g, 2) == graphsoft.communities(club, 2)
+
+
 def test_vertex_clustering(g, h):
     found = graphsoft.vertex_clustering(g, h)
     assert type(found).__name__ == "VertexClustering"

@@ -82,6 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         context = getattr(error, "ctx", None)
         path = "graphsoft" if context is None else context.command_path
         return _fail(MISUSED, f"{error.format_message()} See {path} --help.")
+    except click.exceptions.Abort:  # Ctrl-C before a command has begun
+        return _fail(INTERRUPTED, "interrupted")
+    except OSError as error:  # the help cannot be written
+        return _fail(FAILED, str(error))
 
 
 def run() -> NoReturn:

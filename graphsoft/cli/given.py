@@ -105,6 +105,8 @@ def opened(name: str, kind: str | None) -> Iterator[Path]:
             raise InputError("format", "is for the standard input", "leave it out, or write - for the input")
         yield Path(name)
         return
+    if sys.stdin is None:  # closed by the shell
+        raise InputError("input", "the standard input is closed", "pipe a file into it")
     # readers of some formats jump back and forth, which cannot be done in a pipe
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = Path(folder, f"stdin.{kind or 'csv'}")

@@ -82,7 +82,10 @@ class Titles(click.ParamType):  # type: ignore[type-arg]
         """Make a list of the titles."""
         if not isinstance(value, str):
             return value
-        titles = next(csv.reader([value], skipinitialspace=True), [])
+        try:
+            titles = next(csv.reader([value], skipinitialspace=True), [])
+        except csv.Error:
+            self.fail(f"{_cut(value)} holds a line break outside quotes.")
         if not titles:
             self.fail("there is no title")
         return titles

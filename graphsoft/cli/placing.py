@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from graphsoft.cli.given import read_file
-from graphsoft.cli.scaling import Scaling
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
 from graphsoft.linalg.memberships import largest_shares
@@ -63,14 +63,23 @@ class Placed:
 def placed(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Placed:
     """Read new points and find their memberships on all levels."""
     dataset = _read_alike(h, options, progress)
-    data = dataset.data
-    if h.report.scaling:
-        means, deviations = zip(*h.report.scaling, strict=True)
-        data = Scaling(means, deviations).applied(data)
+    data = dataset.data if dataset.affinity != "precomputed" else _weights_by_name(dataset, h.nodes)
     beside = h.transform(data, progress=progress)
     ends = np.cumsum([0, *(len(level.mass) for level in h)]).tolist()
     levels = [PlacedLevel(beside[:, start:stop].tocsr()) for start, stop in pairwise(ends)]
     return Placed(range(beside.shape[0]) if dataset.names is None else dataset.names, levels)
+
+
+def _weights_by_name(dataset: Dataset, nodes: Sequence[Any]) -> Any:
+    """Put the columns of a graph in the order of the nodes of the model; a file may list them in another."""
+    if dataset.names is None or isinstance(nodes, range) or not issparse(dataset.data):
+        return dataset.data
+    column = {name: place for place, name in enumerate(dataset.names)}
+    missing = [name for name in nodes if name not in column]
+    if missing:
+        remedy = "give a graph that holds all of them"
+        raise InputError("input", f"has no node {shown(missing[0])}, which the model has", remedy)
+    return csr_array(dataset.data)[:, [column[name] for name in nodes]]
 
 
 def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Dataset:

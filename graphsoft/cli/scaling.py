@@ -48,11 +48,7 @@ class Scaling:
 
     def applied(self, data: Any) -> Array:
         """Scale a table with these columns."""
-        values = _dense(data)
-        if values.shape[1] != len(self.means):
-            problem = f"has {values.shape[1]} columns, the model was made with {len(self.means)}"
-            raise InputError("X", problem, "give the same columns")
-        return np.asarray((values - np.array(self.means)) / np.array(self.deviations))
+        return np.asarray((_dense(data) - np.array(self.means)) / np.array(self.deviations))
 
 
 def _dense(data: Any) -> Array:

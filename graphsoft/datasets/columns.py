@@ -10,7 +10,7 @@ from graphsoft.datasets.asked import Asked
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import USUAL_LABELS
 
-__all__ = ["TEXT_COLUMN", "Layout", "column_called", "lay_out"]
+__all__ = ["TEXT_COLUMN", "Layout", "column_called", "columns_called", "lay_out"]
 
 # What to do about a column of texts among the features, in Python and on the command line.
 TEXT_COLUMN = (
@@ -71,16 +71,17 @@ def lay_out(titles: Sequence[str], asked: Asked, name: int | None = None) -> Lay
     if name is None and _is_name(titles[0].casefold()):
         name = 0
     if asked.columns is not None:
-        features = [column_called(title, titles, "columns") for title in asked.columns]
+        features = columns_called(asked.columns, titles, "columns")
         if label in features:
             raise InputError("columns", f"{asked.labels!r} is the labels", "take it out of one of the two")
         if len(set(features)) < len(features):
             raise InputError("columns", "names a column twice", "name each column once")
         name = None if name in features or name == label else name
     else:
-        left_out = {label} | {column_called(title, titles, "drop") for title in asked.drop or ()}
+        left_out = {label, *columns_called(asked.drop or (), titles, "drop")}
         name = None if name in left_out else name
-        features = [column for column in range(len(titles)) if column not in (*left_out, name)]
+        left_out.add(name)
+        features = [column for column in range(len(titles)) if column not in left_out]
     if not features and asked.columns is None:
         problem = f"the columns are {list(titles)}, none of them a feature"
         raise InputError("path", problem, "add columns of numbers")
@@ -96,11 +97,24 @@ def column_called(title: str, titles: Sequence[str], argument: str) -> int:
     Traceback (most recent call last):
     graphsoft.errors.InputError: drop: there is no column 'hight'. Remedy: choose a column, such as 'height'.
     """
-    if title not in titles:
-        close = difflib.get_close_matches(title, titles, n=3) or titles[:8]
-        choice = ", ".join(map(repr, close))
-        raise InputError(argument, f"there is no column {title!r}", f"choose a column, such as {choice}")
-    return list(titles).index(title)
+    return columns_called([title], titles, argument)[0]
+
+
+def columns_called(wanted: Sequence[str], titles: Sequence[str], argument: str) -> list[int]:
+    """Find columns by their titles; of several with the same title the first.
+
+    Examples
+    --------
+    >>> columns_called(["width", "height"], ["height", "width"], "columns")
+    [1, 0]
+    """
+    first = {title: column for column, title in reversed(list(enumerate(titles)))}
+    for title in wanted:
+        if title not in first:
+            close = difflib.get_close_matches(title, titles, n=3) or titles[:8]
+            choice = ", ".join(map(repr, close))
+            raise InputError(argument, f"there is no column {title!r}", f"choose a column, such as {choice}")
+    return [first[title] for title in wanted]
 
 
 def _is_name(title: str) -> bool:

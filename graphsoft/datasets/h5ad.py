@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from graphsoft.datasets.asked import Asked
-from graphsoft.datasets.columns import column_called
+from graphsoft.datasets.columns import column_called, columns_called
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.text import as_labels
 from graphsoft.errors import InputError, imported
@@ -62,9 +62,10 @@ def _columns(data: Any, titles: tuple[str, ...] | None, asked: Asked) -> tuple[A
         return data, titles
     if titles is None:
         raise InputError(argument, "has no meaning for obsm, whose columns have no titles", "leave it out")
-    numbers = [column_called(title, titles, argument) for title in wanted]
+    numbers = columns_called(wanted, titles, argument)
     if argument == "drop":
-        numbers = [number for number in range(len(titles)) if number not in set(numbers)]
+        left_out = set(numbers)
+        numbers = [number for number in range(len(titles)) if number not in left_out]
     if not numbers and argument == "drop":
         raise InputError(argument, "leaves no columns", "keep at least one")
     return data[:, numbers], tuple(titles[number] for number in numbers)

@@ -18,6 +18,7 @@ from graphsoft.estimators.versions import CallbackSupportMixin, FitTasks, valida
 from graphsoft.graph.joining import check_options
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import choice, generator, integer
+from graphsoft.input.names import frame_index
 from graphsoft.levels import hierarchy
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.neighbors.weights import ScaledLists
@@ -87,6 +88,7 @@ class SoftClusterer(
             **({} if self._lists else joining),  # given distances have been joined
             affinity="features",
             method=self.method,
+            names=frame_index(X),
             known=known,
             time_limit=self.time_limit,
             rng=_seed(self.random_state),

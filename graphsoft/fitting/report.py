@@ -92,8 +92,8 @@ class Report:
     seconds : dict
         Wall-clock seconds of each stage.
     scaling : tuple of (float, float)
-        What the command line subtracted from each column before clustering, and divided it by, so that it
-        does the same to new points. Empty if it left the columns as they were.
+        What the command line subtracted from each column before clustering, and divided it by. The same is
+        done to new points, which come as they are. Empty if it left the columns as they were.
     """
 
     nodes: int

@@ -68,13 +68,13 @@ class SavedTree:
         return tree_to_json(self.tree, path, self.names, self.details)
 
 
-def read_json(source: PathLike | IO[str]) -> SavedTree:
+def read_json(source: PathLike | IO[str] | IO[bytes]) -> SavedTree:
     """Read the tree that ``h.to_json`` wrote.
 
     Parameters
     ----------
     source : path-like or file
-        A path, or an open text file such as ``io.StringIO(text)``.
+        A path, or an open file such as ``io.StringIO(text)``.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def read_json(source: PathLike | IO[str]) -> SavedTree:
     (Tree(2 clusters, root 'root'), {'0-1': 'far'})
     """
     try:
-        text = source.read() if hasattr(source, "read") else Path(source).read_bytes().decode("utf-8")
-        document = parsed_json(text)
+        text = source.read() if hasattr(source, "read") else Path(source).read_bytes()
+        document = parsed_json(text.decode("utf-8") if isinstance(text, bytes) else text)
     except ValueError as error:
         raise InputError("source", f"holds no JSON: {error}", _REMEDY) from None
     nodes, names, details = _nodes(document)

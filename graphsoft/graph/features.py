@@ -13,7 +13,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.networks import is_network
 from graphsoft.input.dense_input import dense_features, frame_columns
 from graphsoft.input.large_numbers import LARGER_UNIT, Origin
-from graphsoft.input.names import checked_names, frame_index
+from graphsoft.input.names import checked_names, frame_index, rows_by_name
 from graphsoft.input.sparse_input import sparse_matrix
 
 __all__ = ["Features", "FeaturesLeftOut", "checked_features", "features_beside", "named"]
@@ -94,6 +94,7 @@ def features_beside(given: Features | Graph, X: Any, metric: str) -> Features | 
         return None
     if isinstance(given, Features):
         raise InputError("features", "are given twice, since X holds features too", "pass a graph as X")
+    X = rows_by_name(X, given.nodes, "features")
     try:
         found = checked_features(X, metric)
     except InputError as error:

@@ -46,6 +46,8 @@ def is_network(data: Any) -> bool:
 def names_of(network: Any) -> Sequence[Any]:
     """List the nodes in order; the vertices of igraph have numbers unless they have names that differ.
 
+    Those of graphs that igraph has taken over from networkx have the names of these nodes.
+
     Examples
     --------
     >>> import networkx as nx
@@ -55,9 +57,10 @@ def names_of(network: Any) -> Sequence[Any]:
     if is_networkx(network):
         return tuple(network.nodes)
     numbered = range(network.vcount())
-    if "name" not in network.vs.attributes():
+    key = next((key for key in ("name", "_nx_name") if key in network.vs.attributes()), None)
+    if key is None:
         return numbered
-    names = tuple(network.vs["name"])
+    names = tuple(network.vs[key])
     try:
         return names if len(set(names)) == len(names) else numbered
     except TypeError:  # not hashable

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["checked_names", "frame_index"]
+__all__ = ["checked_names", "frame_index", "rows_by_name"]
 
 
 def frame_index(data: Any) -> tuple[str, ...] | None:
@@ -30,6 +30,32 @@ def frame_index(data: Any) -> tuple[str, ...] | None:
     names = index.tolist()
     texts = all(type(name) is str for name in names)
     return tuple(names) if texts and len(set(names)) == len(names) else None
+
+
+def rows_by_name(data: Any, names: Sequence[Any], argument: str = "X") -> Any:
+    """Put the rows of a data frame in the order of the points, if its index holds their names.
+
+    A frame with other names, and anything else, is taken as it is. One that knows only some of the points is
+    refused, because its rows would go to the wrong ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "b"])
+    >>> rows_by_name(frame, ("b", "a"))["x"].tolist()
+    [2.0, 1.0]
+    """
+    index = frame_index(data)
+    if index is None or len(index) != len(names) or index == tuple(names):
+        return data
+    row = {name: place for place, name in enumerate(index)}
+    missing = [name for name in names if name not in row]
+    if len(missing) == len(names):
+        return data
+    if missing:
+        problem = f"has rows of other points, and none of {shown(missing[0])}"
+        raise InputError(argument, problem, "give a row for each point, by its name in h.nodes")
+    return data.iloc[[row[name] for name in names]]
 
 
 def checked_names(names: Any, count: int) -> Sequence[Any]:

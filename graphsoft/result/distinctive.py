@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphsoft.errors import InputError, imported, shown
 from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.names import rows_by_name
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.result.feature_scores import C_TF_IDF, MEANINGS, best_features, statistic_for
 from graphsoft.result.tables import aligned, shortened
@@ -97,11 +98,14 @@ def distinctive(
     return tuple(tuple((names[column], score) for column, score in each) for each in best), statistic
 
 
-def table_of(X: Any, points: int) -> Any:
-    """Check a table that has one row for each of `points` points."""
+def table_of(X: Any, nodes: Sequence[Any]) -> Any:
+    """Check a table that has one row for each point; those of a data frame may be known by their names."""
+    X = rows_by_name(X, nodes)
     values = sparse_matrix(X) if sp.issparse(X) else dense_matrix(X)
-    if values.shape[0] != points:
-        raise InputError("X", f"has {values.shape[0]} rows for {points} points", "give one for each point")
+    if values.shape[0] != len(nodes):
+        raise InputError(
+            "X", f"has {values.shape[0]} rows for {len(nodes)} points", "give one for each point"
+        )
     return values
 
 

@@ -30,6 +30,7 @@ from graphsoft.result.distinctive import Distinctive, Scores, distinctive, featu
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
+from graphsoft.result.new_rows import scaled
 from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
@@ -195,7 +196,8 @@ class Hierarchy(Sequence[Level]):
             The names of the features, such as a vectorizer's ``get_feature_names_out()``. By default the
             columns of a data frame are used.
         X : array_like, data frame or sparse matrix of shape (n, d), optional
-            Another table of the same points: for example words, if embeddings were clustered.
+            Another table of the same points: for example words, if embeddings were clustered. Rows of a data
+            frame whose index holds the names of the points are matched by these.
         statistic : {"auto", "rates", "c-tf-idf", "difference"}
             ``"rates"`` is for counts and tf-idf of words: how much more often a word comes than in the rest,
             in standard errors. ``"c-tf-idf"`` is for them too, as in BERTopic. ``"difference"`` is for
@@ -220,7 +222,7 @@ class Hierarchy(Sequence[Level]):
         level = self._level(level)
         integer("count", count, 1)
         if X is not None:
-            values, columns = table_of(X, len(self.graph)), frame_columns(X)
+            values, columns = table_of(X, self.nodes), frame_columns(X)
         elif (features := intact_features(self)) is not None:
             values, columns = features.values, features.columns
         else:
@@ -303,7 +305,7 @@ class Hierarchy(Sequence[Level]):
                [0., 1.]])
         """
         level = self._level(level)
-        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
+        step = self._reference.step(self._new_rows(X), callback("progress", progress))
         return self._memberships_of_new(step, [level])[0]
 
     @watches_progress("neighbors")
@@ -317,8 +319,12 @@ class Hierarchy(Sequence[Level]):
 
         The csr_array has a row for each new point, and a column for each cluster, the finest level first.
         """
-        step = self._reference.step(self._reference.rows(X), callback("progress", progress))
+        step = self._reference.step(self._new_rows(X), callback("progress", progress))
         return frozen_rows(sp.hstack(self._memberships_of_new(step, range(len(self))), format="csr"))
+
+    def _new_rows(self, X: Any, growing: bool = False) -> Any:
+        """Check the rows of new points, and scale them as the old ones were."""
+        return scaled(self._reference.rows(X, growing), self.report.scaling)
 
     def _memberships_of_new(self, step: sp.csr_array, levels: Sequence[int]) -> list[sp.csr_array]:
         """Compute the memberships of new points on these levels, from their step to old points."""

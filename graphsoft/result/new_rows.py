@@ -19,6 +19,7 @@ __all__ = [
     "refuse_negative",
     "refuse_other_columns",
     "row_count",
+    "scaled",
     "warn_of_empty",
 ]
 
@@ -94,6 +95,24 @@ def row_count(X: Any) -> int:
     if shape is None and hasattr(X, "__len__"):
         return len(X)
     return int(shape[0]) if shape else 0
+
+
+def scaled(rows: Any, scaling: Sequence[tuple[float, float]]) -> Any:
+    """Scale checked rows of new points as the old ones were: what is subtracted, and what it is divided by.
+
+    Examples
+    --------
+    >>> scaled(np.array([[4.0, 7.5]]), [(2.0, 1.0), (7.0, 0.25)])
+    array([[2., 2.]])
+    """
+    if not scaling or rows.shape[0] == 0:
+        return rows
+    if len(scaling) != rows.shape[1]:
+        problem = f"scales {len(scaling)} columns, but the points have {rows.shape[1]}"
+        raise InputError("h", problem, "make the hierarchy again")
+    means, deviations = np.array(scaling).T
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return dense_matrix((rows.astype(np.float64) - means) / deviations)
 
 
 def refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:

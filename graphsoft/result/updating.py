@@ -65,7 +65,7 @@ def partial_update(
         problem = "holds features, but the graph was not made of features, so it cannot grow by them"
         raise InputError("X", problem, "use predict_proba, or make the hierarchy of the points")
     reference = h._reference
-    values = reference.rows(X, growing=True)
+    values = h._new_rows(X, growing=True)
     if values.shape[0] == 0:
         return h
     if names is None and not isinstance(graph.nodes, range):

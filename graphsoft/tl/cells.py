@@ -15,6 +15,8 @@ __all__ = [
     "METRIC",
     "N_NEIGHBORS",
     "check_cells",
+    "check_variables",
+    "check_writable",
     "choose_graph",
     "naming",
     "place_of",
@@ -36,6 +38,13 @@ def check_cells(argument: str, given: Any) -> None:
     if not isinstance(given, imported("anndata", "graphsoft.tl", "'graphsoft[anndata]'").AnnData):
         remedy = "pass an AnnData object, or call graphsoft.hierarchy"
         raise InputError(argument, f"got {shown(given)}", remedy)
+
+
+def check_writable(adata: Any, copy: bool) -> None:
+    """Refuse, before the long work, what anndata could only do with another file."""
+    if adata.isbacked and (copy or adata.is_view):
+        problem = "is a view of a file" if adata.is_view else "is backed by a file, and copy=True"
+        raise InputError("adata", problem, "pass adata.to_memory()")
 
 
 @contextmanager
@@ -85,13 +94,15 @@ def choose_graph(adata: Any, neighbors_key: str | None, obsp: str | None) -> tup
 
 def _made_of(adata: Any, params: Any) -> dict[str, Any]:
     """Read from scanpy's parameters of neighbors where they were sought; what is not said is its default."""
-    few = adata.n_vars <= FEW_VARIABLES or COMPONENTS not in adata.obsm
+    components = None if params.get("n_pcs") is None else int(params["n_pcs"])
+    few = components == 0 or adata.n_vars <= FEW_VARIABLES
+    use_rep = str(params.get("use_rep", "X" if few else COMPONENTS))
     made = {
-        "use_rep": str(params.get("use_rep", "X" if few and "n_pcs" not in params else COMPONENTS)),
+        "use_rep": use_rep,
         "n_neighbors": int(np.ravel(params["n_neighbors"])[0]),  # older files hold it in an array
         "metric": str(params.get("metric", "euclidean")),
     }
-    return made | ({"n_pcs": int(params["n_pcs"])} if "n_pcs" in params else {})
+    return made if components is None or use_rep == "X" else made | {"n_pcs": components}
 
 
 def place_of(key: str) -> str:
@@ -128,9 +139,7 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
     name = "PCs" if key == COMPONENTS else key
     if name not in reference.varm:
         return None
-    if not adata.var_names.equals(reference.var_names):
-        remedy = "pass adata[:, reference.var_names], or use_rep= of what both have"
-        raise InputError("adata", "does not have the variables of the reference in the same order", remedy)
+    check_variables(adata, reference)
     # older versions of scanpy wrote NaN for variables that were left out
     loadings = np.nan_to_num(np.asarray(reference.varm[name]))
     known = np.asarray(points_in(reference, "reference", key)[:PROBES])
@@ -141,6 +150,13 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
         raise InputError("reference", problem, "keep the X of the PCA, or pass use_rep= of what both have")
     scores: Array = (_products(adata, adata.n_obs, loadings) - center).astype(known.dtype)
     return scores
+
+
+def check_variables(adata: Any, reference: Any) -> None:
+    """Refuse new cells with other variables, or with the same in another order."""
+    if not adata.var_names.equals(reference.var_names):
+        remedy = "pass adata[:, reference.var_names], or use_rep= of what both have"
+        raise InputError("adata", "does not have the variables of the reference in the same order", remedy)
 
 
 def _products(adata: Any, cells: int, loadings: Array) -> Array:

@@ -9,7 +9,16 @@ import numpy as np
 
 from graphsoft.errors import InputError
 from graphsoft.levels import hierarchy as find_hierarchy
-from graphsoft.tl.cells import METRIC, N_NEIGHBORS, check_cells, choose_graph, naming, place_of, points_in
+from graphsoft.tl.cells import (
+    METRIC,
+    N_NEIGHBORS,
+    check_cells,
+    check_writable,
+    choose_graph,
+    naming,
+    place_of,
+    points_in,
+)
 from graphsoft.tl.writing import forget, holds_hierarchy, write_hierarchy
 
 __all__ = ["hierarchy"]
@@ -74,6 +83,7 @@ def hierarchy(
     {'0-0': 20, '0-1': 10}
     """
     check_cells("adata", adata)
+    check_writable(adata, copy)
     if not isinstance(key_added, str) or not key_added or "/" in key_added:
         raise InputError("key_added", f"got {key_added!r}", "pass a text without '/'")
     if key_added in adata.uns and not holds_hierarchy(adata, key_added):

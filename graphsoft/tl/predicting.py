@@ -13,7 +13,17 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.input.memberships import check_memberships
 from graphsoft.neighbors.nearest import METRICS
 from graphsoft.result.prediction import fallback_memberships, new_memberships, reference_of
-from graphsoft.tl.cells import METRIC, N_NEIGHBORS, check_cells, naming, place_of, points_in, projected
+from graphsoft.tl.cells import (
+    METRIC,
+    N_NEIGHBORS,
+    check_cells,
+    check_variables,
+    check_writable,
+    naming,
+    place_of,
+    points_in,
+    projected,
+)
 from graphsoft.tl.writing import forget, holds_hierarchy, level_key, write_memberships
 
 __all__ = ["predict"]
@@ -68,6 +78,7 @@ def predict(
     """
     check_cells("adata", adata)
     check_cells("reference", reference)
+    check_writable(adata, copy)
     params, memberships, parents = _found_in(reference, key_added)
     metric = choice("reference", params.get("metric", METRIC), METRICS)
     n_neighbors = integer("reference", params.get("n_neighbors", N_NEIGHBORS), 1)
@@ -113,6 +124,8 @@ def _points(adata: Any, reference: Any, params: dict[str, Any], use_rep: str | N
     key = use_rep or params["use_rep"]
     columns = None if use_rep else params.get("n_pcs")
     place = place_of(key)
+    if key == "X":
+        check_variables(adata, reference)
     old = points_in(reference, "reference", key, columns)
     new = None if use_rep else projected(adata, reference, key)
     if new is None:

@@ -66,6 +66,11 @@ def test_titles_may_hold_commas(tmp_path):
     assert saved(tmp_path, path, "--columns", '"a,b"').features.columns == ("a,b",)
 
 
+def test_titles_on_two_lines_are_refused(tmp_path, capsys):
+    assert run("info", tmp_path / "a.csv", "--columns", "a\nb") == 2
+    assert "holds a line break outside quotes" in capsys.readouterr().err
+
+
 def test_columns_that_spread_very_differently_are_warned_of(wide, capsys):
     options = ["--labels", "kind", "--levels", "3", "--quiet"]
     assert run("hierarchy", wide, *options) == 0

@@ -2,17 +2,21 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import load_npz
 
 import graphsoft
 from graphsoft.cli import command
 from graphsoft.datasets import read
+from graphsoft.errors import InputError
 
 DATA = Path(__file__).parents[2] / "data"
 PENGUINS, IRIS, KARATE = (str(DATA / name) for name in ("penguins.csv", "iris.csv", "karate.graphml"))
@@ -90,6 +94,21 @@ def test_new_points_are_read_and_scaled_as_the_old_ones(raw, tmp_path, capsys):
     assert all(0 < fact["levels"][0]["p"] <= 1 for fact in facts)
 
 
+def test_new_points_are_scaled_in_python_too(raw):
+    h = graphsoft.load(raw)
+    X = np.array([[float(row["mass"]), float(row["bill"])] for row in csv.DictReader(RAW.splitlines())])
+    for level in range(2):
+        assert h.predict(X, level).tolist() == h[level].labels.tolist()
+        assert (h.predict_proba(X, level) != h[level].memberships).nnz == 0
+    grown = h.partial_update(X[:3])
+    assert (grown.features.values[-3:] == h.features.values[:3]).all()
+    assert grown.predict(X).tolist() == grown[-1].labels[: len(X)].tolist()
+    assert h.predict(X[:0]).shape == (0,)
+    damaged = replace(h, report=replace(h.report, scaling=h.report.scaling[:1]))
+    with pytest.raises(InputError, match="scales 1 columns, but the points have 2"):
+        damaged.predict(X)
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
@@ -125,7 +144,31 @@ def test_models_without_titles_ask_for_as_many_columns(tmp_path, capsys):
     np.save(tmp_path / "b.npy", np.ones((2, 4)))
     capsys.readouterr()
     assert run("predict", model, tmp_path / "b.npy") == 1
-    assert "has 4 columns, the model was made with 3" in capsys.readouterr().err
+    assert "has 4 columns, where the hierarchy has 3 features" in capsys.readouterr().err
+
+
+@settings(max_examples=10)
+@given(st.permutations(["a b 1", "b c 2", "c a 1", "d e 1", "e f 1", "f d 3", "a d 0.5"]))
+def test_nodes_of_a_graph_are_known_by_their_names(tmp_path_factory, lines):
+    folder = tmp_path_factory.mktemp("edges")
+    (folder / "old.edges").write_text("\n".join(sorted(lines)))
+    (folder / "new.edges").write_text("\n".join([*lines, "a g 0.1"]))
+    model, placed = folder / "old.graphsoft", folder / "placed.csv"
+    assert run("hierarchy", folder / "old.edges", "--levels", "2", "--save", model, "--quiet") == 0
+    assert run("predict", model, folder / "new.edges", "-o", placed) == 0
+    h = graphsoft.load(model)
+    found = {row["point"]: int(row["level_0"]) for row in rows_of(placed.read_text())}
+    assert found.pop("g") == found["a"]
+    assert found == dict(zip(h.nodes, h[0].labels.tolist(), strict=True))
+
+
+def test_a_graph_without_a_node_of_the_model_is_refused(tmp_path, capsys):
+    (tmp_path / "old.edges").write_text("a b\nb c\n")
+    (tmp_path / "new.edges").write_text("a b\nb x\n")
+    model = tmp_path / "old.graphsoft"
+    assert run("hierarchy", tmp_path / "old.edges", "--levels", "2", "--save", model, "--quiet") == 0
+    assert run("predict", model, tmp_path / "new.edges") == 1
+    assert "has no node 'c', which the model has" in capsys.readouterr().err
 
 
 def test_names_of_points_come_back(raw, tmp_path, capsys):

@@ -24,12 +24,12 @@ def run(*arguments):
     return command.main([*map(str, arguments)])
 
 
-def started(*arguments, **environment):
-    """Start the command line in a process of its own, far from the checkout."""
+def started(*arguments, before=(), stdout=subprocess.PIPE, **environment):
+    """Start the command line in a process of its own, perhaps by another program that comes before it."""
     paths = [str(Path(command.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "graphsoft", *map(str, arguments)],
-        stdout=subprocess.PIPE,
+        [*before, sys.executable, "-W", "error", "-m", "graphsoft", *map(str, arguments)],
+        stdout=stdout,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
     )
@@ -101,6 +101,24 @@ def test_ascii_terminals(tmp_path):
     code, out, err = finish(started(*arguments, **settings))
     assert code == 0, err
     assert "\\u540d" in out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["cluster", "--help"], ["info", KARATE]])
+def test_a_full_disk(arguments):
+    with open("/dev/full", "wb") as full:
+        process = started(*arguments, stdout=full)
+        _, err = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert err.startswith(b"graphsoft: ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX closes a stream by <&-")
+def test_a_closed_input():
+    code, _, err = finish(started("info", "-", before=["sh", "-c", 'exec "$0" "$@" <&-']))
+    assert code == 1
+    assert err.startswith("graphsoft: input: the standard input is closed.")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")

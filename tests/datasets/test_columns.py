@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsoft.datasets import read
+from graphsoft.datasets.asked import Asked
+from graphsoft.datasets.columns import lay_out
 from graphsoft.errors import InputError
 
 TITLES = ("id", "width", "kind", "height", "depth")
@@ -80,6 +82,13 @@ def test_a_header_may_be_told_by_the_columns_asked_for(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("2020,2021,2022\n5,7,6\n")
     assert read(path, columns=["2022", "2020"]).data.tolist() == [[6.0, 5.0]]
+
+
+def test_many_columns_are_found_in_one_pass():
+    """Looking through all titles for each column would take minutes."""
+    titles = [f"gene {number}" for number in range(100_000)]
+    assert lay_out(titles, Asked(columns=titles[::-1])).features == list(range(100_000))[::-1]
+    assert lay_out(titles, Asked(drop=titles[1::2])).features == list(range(0, 100_000, 2))
 
 
 def test_gaps_and_text_of_parquet_are_refused(tmp_path):

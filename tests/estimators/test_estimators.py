@@ -105,10 +105,12 @@ def test_results_can_be_changed(X, new):
 
 
 def test_data_frames(X, new):
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    names = [f"row {number}" for number in range(len(X))]
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=names)
     model = SoftHierarchy([6, 3]).fit(frame)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert model.hierarchy_.features.columns == ("a", "b", "c")
+    assert list(model.hierarchy_.nodes) == names
     assert (
         model.predict(pd.DataFrame(new, columns=["a", "b", "c"])) == SoftHierarchy([6, 3]).fit(X).predict(new)
     ).all()

@@ -43,6 +43,16 @@ def test_what_is_no_json_is_refused_as_by_the_standard_library(text):
         assert parsed_json(text) == expected
 
 
+def test_a_file_may_be_open_in_either_mode(tmp_path):
+    path = tmp_path / "tree.json"
+    tree_to_json(make_tree([[[1.0], [1.0]]]), path, names={"0-0": "é"})
+    for mode in ("rb", "r"):
+        with path.open(mode) as file:
+            assert read_json(file).names == {"0-0": "é"}
+    with pytest.raises(InputError, match="source: holds no JSON"):
+        read_json(io.BytesIO(b"\xff"))
+
+
 @pytest.mark.parametrize(
     "text", ["NaN", "[Infinity]", "01", '{"a":1,"a":2}', "[1,]", "'x'", '"\t"', "1" * 9999, ""]
 )

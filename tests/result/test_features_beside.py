@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -100,6 +101,34 @@ def test_wrong_features_are_refused(X, features, problem):
     with pytest.raises(InputError, match=problem) as caught:
         graphsoft.hierarchy(X, [2], features=features, n_neighbors=1)
     assert caught.value.argument == "features"
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_rows_of_a_frame_go_to_the_points_of_their_names(seed):
+    """Networks list their nodes in the order of their edges, and tables in another."""
+    old, new = halves(80)
+    order = np.random.default_rng(seed).permutation(len(old))
+    names = [f"n{row}" for row in range(len(old))]
+    frame = pd.DataFrame(old, index=names)
+    graph = graphsoft.knn_graph(old, 10)
+    network = nx.relabel_nodes(nx.from_scipy_sparse_array(graph.adjacency), dict(enumerate(names)))
+    h = graphsoft.hierarchy(network, LEVELS, features=frame)
+    other = graphsoft.hierarchy(network, LEVELS, features=frame.iloc[order])
+    assert same(other.predict_proba(new), h.predict_proba(new))
+    assert h.distinctive(X=frame.iloc[order]).scores == h.distinctive().scores
+    assert h.describe(X=frame.iloc[order])[0].features == h.describe()[0].features
+
+
+def test_rows_of_other_points_are_refused():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0]}, index=["c", "b", "d"])
+    network = nx.path_graph(["a", "b", "c"])
+    with pytest.raises(InputError, match="features: has rows of other points, and none of 'a'"):
+        graphsoft.hierarchy(network, [2], features=frame)
+    with pytest.raises(InputError, match="X: has rows of other points, and none of 'a'"):
+        graphsoft.hierarchy(network, [2]).distinctive(X=frame)
+    unlike = frame.set_axis(["x", "y", "z"])  # names of something else
+    assert graphsoft.hierarchy(network, [2], features=unlike).features.values[:, 0].tolist() == [1, 2, 4]
 
 
 def test_points_without_neighbors_get_a_warning():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.errors import GraphsoftWarning, InputError
-from shared.cells import cells, read_again, without_results
+from shared.cells import add_neighbors, cells, read_again, without_results
 from shared.new_points import close, same
 
 pytest.importorskip("anndata")
@@ -85,11 +85,13 @@ def test_a_representation_without_loadings_is_taken_as_it_is():
     close(sp.csr_array(new.obsm["graphsoft_level_1"]), h.predict_proba(new.obsm["X_scVI"], 1).toarray())
 
 
-def test_few_variables_are_compared_as_they_are():
-    """This is what scanpy does too, if there is no PCA."""
-    adata = cells(80, variables=12)
-    del adata.obsm["X_pca"], adata.varm["PCs"]
+@pytest.mark.parametrize(("variables", "n_pcs"), [(12, None), (12, 4), (55, 0)])
+def test_few_variables_are_compared_as_they_are(variables, n_pcs):
+    """This is what scanpy does too, also if there is a PCA; without components it does so with any number."""
+    adata = cells(80, variables=variables)
+    add_neighbors(adata, None, adata.X, n_pcs)
     reference, new = split(adata)
+    assert reference.uns["graphsoft"]["params"]["use_rep"] == "X"
     graphsoft.tl.predict(new, reference)
     found = expected(reference, reference.X, new.X)
     assert same(sp.csr_array(new.obsm["graphsoft_level_0"]), found[0])
@@ -133,6 +135,16 @@ def test_new_cells_may_be_on_disk_or_none_or_a_copy(tmp_path):
     none = new[:0].copy()
     graphsoft.tl.predict(none, reference)
     assert none.obsm["graphsoft_level_0"].shape == (0, LEVELS[0])
+
+
+def test_what_cannot_be_written_to_is_refused_at_once(tmp_path):
+    reference, new = split(cells(80))
+    backed = read_again(new, tmp_path, "backed")
+    for adata, copy in ((backed[:5], False), (backed, True)):
+        with pytest.raises(InputError, match="to_memory"):
+            graphsoft.tl.predict(adata, reference, copy=copy)
+        with pytest.raises(InputError, match="to_memory"):
+            graphsoft.tl.hierarchy(adata, [2], copy=copy)
 
 
 def test_colors_are_taken_over():
@@ -215,7 +227,8 @@ def test_what_cannot_be_used_is_refused(change, options, argument, problem):
 
 def test_other_variables_are_refused():
     reference, new = split(cells(80))
-    with pytest.raises(InputError, match="does not have the variables of the reference in the same order"):
-        graphsoft.tl.predict(new[:, ::-1].copy(), reference)
+    for use_rep in (None, "X"):
+        with pytest.raises(InputError, match="does not have the variables of the reference"):
+            graphsoft.tl.predict(new[:, ::-1].copy(), reference, use_rep=use_rep)
     with pytest.raises(InputError, match="pass an AnnData object"):
         graphsoft.tl.predict(new.X, reference)
