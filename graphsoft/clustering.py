@@ -11,6 +11,7 @@ from graphsoft.aliases import Progress
 from graphsoft.errors import InputError
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.memory import check_memory
+from graphsoft.fitting.numbering import heaviest_first
 from graphsoft.fitting.report import with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
@@ -75,7 +76,8 @@ def cluster(
     Returns
     -------
     Clustering
-        ``memberships, labels, entropy, trace, status, nodes, pairs_kept``.
+        ``memberships, labels, entropy, trace, status, nodes, pairs_kept``. The heaviest cluster is
+        the first.
 
     Raises
     ------
@@ -108,7 +110,10 @@ def cluster(
         check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress, needs_graph)
     found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
-    frozen_rows(found.memberships)
+    weights_of_points = sample.graph.degrees if needs_graph else np.ones(len(given))
+    memberships = frozen_rows(heaviest_first(found.memberships, weights_of_points))
     nodes = given.names or range(len(given)) if isinstance(given, Features) else given.nodes
-    status, kept, listed = with_kept_pairs(found.status, sample.pairs, found.memberships)
-    return replace(found, status=status, nodes=nodes, pairs_kept=kept, pairs_known=listed)
+    status, kept, listed = with_kept_pairs(found.status, sample.pairs, memberships)
+    return replace(
+        found, memberships=memberships, status=status, nodes=nodes, pairs_kept=kept, pairs_known=listed
+    )

@@ -13,7 +13,7 @@ from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["from_the_heaviest"]
+__all__ = ["from_the_heaviest", "heaviest_first"]
 
 # Masses that agree in so many digits of their sum count as equal: rounding must not decide.
 DIGITS = 9
@@ -36,14 +36,33 @@ def from_the_heaviest(levels: Sequence[FittedLevel], degrees: Array) -> list[Fit
     number: Array | None = None  # of the clusters of the level above
     for level in reversed(levels):
         parents = level.parents if number is None or level.parents is None else _moved(level.parents, number)
-        mass = np.asarray(level.memberships.T @ degrees)
-        keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]
-        if parents is not None:
-            keys.append(likeliest(parents))
-        order = np.lexsort(keys)
+        order = _order(level.memberships, degrees, parents)
         number = np.argsort(order)
         found.insert(0, _renumbered(replace(level, parents=parents), order, number))
     return found
+
+
+def heaviest_first(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
+    """Put clusters without parents in order, the heaviest first.
+
+    Examples
+    --------
+    >>> heaviest_first(sp.csr_array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.ones(3)).toarray()
+    array([[0., 1.],
+           [1., 0.],
+           [1., 0.]])
+    """
+    return _moved(memberships, np.argsort(_order(memberships, degrees, None)))
+
+
+def _order(memberships: sp.csr_array, degrees: Array, parents: sp.csr_array | None) -> Array:
+    """Sort clusters by their likeliest parents, then from the heaviest to the lightest."""
+    mass = np.asarray(memberships.T @ degrees)
+    keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]
+    if parents is not None:
+        keys.append(likeliest(parents))
+    order: Array = np.lexsort(keys)
+    return order
 
 
 def _renumbered(level: FittedLevel, order: Array, number: Array) -> FittedLevel:

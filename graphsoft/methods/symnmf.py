@@ -44,7 +44,7 @@ class SymNMF:
     >>> import graphsoft
     >>> import networkx as nx
     >>> graphsoft.cluster(nx.barbell_graph(5, 0), 2, method=SymNMF()).labels.tolist()
-    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]
     """
 
     start: str = "contraction"

@@ -13,6 +13,7 @@ import graphsoft
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.graph.graph import Graph
+from graphsoft.methods import METHODS
 
 
 def stochastic(rng, rows, columns):
@@ -82,3 +83,13 @@ def test_masses_fall_within_every_parent(options):
 def test_equal_clusters_keep_their_order():
     two = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(5))
     assert graphsoft.hierarchy(two, [2])[0].labels.tolist() == [0] * 5 + [1] * 5
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_the_heaviest_flat_cluster_comes_first(method):
+    X = np.abs(np.random.default_rng(0).normal(size=(60, 3))) ** 3
+    found = graphsoft.cluster(X, 4, method=method)
+    reads_graph = "graph" in METHODS[method].reads(60, True)
+    degrees = graphsoft.knn_graph(X).degrees if reads_graph else np.ones(60)
+    masses = found.memberships.T @ degrees
+    assert (np.diff(masses) <= 1e-8 * masses.sum()).all()
