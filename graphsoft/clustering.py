@@ -77,7 +77,7 @@ def cluster(
     -------
     Clustering
         ``memberships, labels, entropy, trace, status, nodes, pairs_kept``. The heaviest cluster is
-        the first.
+        the first: by the weight of its points in the graph, or by their number where there is none.
 
     Raises
     ------
