@@ -143,7 +143,7 @@ def _list_sources(points: Array, masses: Array, cells: Cells, cell: int, opening
 def repel(
     points: Array, masses: Array, cells: Cells, opening: float, start: int, stop: int, out: Array
 ) -> None:
-    """Sum ``m_j k^2 (y_i - y_j)`` and ``m_j k`` over all other points j, where ``k = 1 / (1 + |y_i - y_j|^2)``.
+    """Sum ``m_j k^2 (y_i - y_j)`` and ``m_j k`` over all other points j; ``k = 1 / (1 + |y_i - y_j|^2)``.
 
     It works on the points of the lowest cells among ``start:stop``.
 
@@ -179,7 +179,7 @@ def repel(
 
 @kernel
 def attract(edges: Rows, points: Array, start: int, stop: int, out: Array) -> None:
-    """Sum ``w_ij k (y_j - y_i)`` and ``w_ij k`` over the edges of the rows ``start:stop``, k as in `repel`."""
+    """Sum ``w_ij k (y_j - y_i)`` and ``w_ij k`` over the edges of rows ``start:stop``; k as in `repel`."""
     ptr, columns, weights = edges
     for i in range(start, stop):
         x, y = points[i, 0], points[i, 1]

@@ -1,10 +1,10 @@
 """Rounds of moves that bring nodes near those that walks lead to.
 
-As in t-SNE, two ways to draw a pair of nodes are to become alike. One is a step of a walk, which goes along an
-edge, or with a small chance jumps to a node of the same cluster, on any level above. The other draws a pair
-with a chance in proportion to ``m_i m_j / (1 + |y_i - y_j|^2)``. A cluster has the mass of its points, so that
-a graph of clusters is laid out much as its points will be. The jumps hold together what no edge joins: parts
-of a graph come to lie side by side, those of one cluster near each other.
+As in t-SNE, two ways to draw a pair of nodes are to become alike. One is a step of a walk, which goes along
+an edge, or with a small chance jumps to a node of the same cluster, on any level above. The other draws a
+pair with a chance in proportion to ``m_i m_j / (1 + |y_i - y_j|^2)``. A cluster has the mass of its points,
+so that a graph of clusters is laid out much as its points will be. The jumps hold together what no edge
+joins: parts of a graph come to lie side by side, those of one cluster near each other.
 """
 
 from __future__ import annotations

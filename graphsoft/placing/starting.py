@@ -68,12 +68,14 @@ def _whitened(local: Array, masses: Array, groups: Array, count: int) -> Array:
     weight = np.maximum(np.bincount(groups, masses, count), 1e-300)
 
     def mean(values: Array) -> Array:
-        return np.asarray((np.bincount(groups, masses * values, count) / weight)[groups])
+        means = np.asarray(np.bincount(groups, masses * values, count) / weight)
+        return np.asarray(means[groups])
 
     def scaled(values: Array) -> Array:
         values = values - mean(values)
         variance = mean(values**2)
-        return np.divide(values, np.sqrt(variance), out=np.zeros(len(values)), where=variance > 1e-24)
+        varying = variance > 1e-24
+        return np.where(varying, values / np.sqrt(np.where(varying, variance, 1.0)), 0.0)
 
     first = scaled(local[:, 0])
     return np.column_stack([first, scaled(local[:, 1] - mean(first * local[:, 1]) * first)])
