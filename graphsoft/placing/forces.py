@@ -76,7 +76,7 @@ class Plane:
             middles[:, 2] -= (middles[:, :2] ** 2).sum(axis=1)  # now the variance within the cluster
             aims[:] = times(shares, np.maximum(middles, [-np.inf, -np.inf, 0]))
         low = points.min(axis=0)
-        side = max(float((points.max(axis=0) - low).max()), 1e-300)
+        side = max(float((points.max(axis=0) - low).max()), 1e-200)
         codes, bounds = np.empty(len(points), dtype=np.uint64), np.empty((2 * len(points), 3), dtype=np.int64)
         morton_codes(points, low, CODE_RANGE / side, codes)
         self._order = np.argsort(codes, kind="stable")
