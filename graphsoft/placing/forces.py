@@ -17,7 +17,7 @@ from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 __all__ = ["Forces", "Plane"]
 
 # Points in the lowest cells of the quadtree, and cells in one piece of work.
-BUCKET, CELLS_PER_PIECE = 16, 2048
+BUCKET, CELLS_PER_PIECE = 32, 1024
 # A cell acts as one point where it is at most as wide as it is far away. All forces of a layout are then
 # right to some percent, and halving it changed neither pictures nor scores.
 OPENING = 1.0

@@ -20,7 +20,7 @@ JUMPS = 0.1  # the chance of a jump; less of it leaves wider gaps between parts 
 # In the first third of the rounds edges are so much stronger, so that groups can pass through each other.
 EXAGGERATION = 2.5
 MOMENTUM = 0.8
-ROUNDS_OF_FEW, ROUNDS_OF_MANY = 200, 60
+ROUNDS_OF_FEW, ROUNDS_OF_MANY = 200, 50
 MOVES = 4_000_000  # of nodes, at which rounds are saved
 SURVEY = 4  # rounds after which it is noted anew where clusters are, and which nodes are near each other
 # Nodes are shaken after each survey, since nodes with the same neighbors would all come to one place.
@@ -36,7 +36,7 @@ def rounds_for(count: int) -> int:
     Examples
     --------
     >>> rounds_for(1000), rounds_for(40_000), rounds_for(10**6)
-    (200, 100, 60)
+    (200, 100, 50)
     """
     return int(np.clip(MOVES // count, ROUNDS_OF_MANY, ROUNDS_OF_FEW))
 
