@@ -24,10 +24,12 @@ from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
+from graphsoft.result.circles import circles
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
+from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
 from graphsoft.result.new_rows import scaled
@@ -100,6 +102,8 @@ class Hierarchy(Sequence[Level]):
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
+    layout = layout
+    circles = circles
 
     @cached_property
     def tree(self) -> Tree:
