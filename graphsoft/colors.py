@@ -24,7 +24,7 @@ from graphsoft.tree import Tree
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["NEUTRAL", "blend", "cluster_colors", "hex_colors", "rgb_of_hex"]
+__all__ = ["NEUTRAL", "blend", "cluster_colors", "hex_colors", "level_colors", "rgb_of_hex"]
 
 # From linear light to the responses of the three kinds of cones, and from their cube roots to OKLab.
 _CONES = np.array(
@@ -231,6 +231,19 @@ def blend(memberships: sp.csr_array | Array, colors: Array, background: str | No
         paper = _to_lab(_linear(rgb_of_hex(background)[None]))
         mixed = certainty * mixed + (1 - certainty) * paper
     return _companded(_from_lab(mixed).clip(0, 1))
+
+
+def level_colors(count: int) -> list[str]:
+    """Give each of `count` levels a color, from green for the finest over blue to red for the top.
+
+    Examples
+    --------
+    >>> len(level_colors(3)), level_colors(1)
+    (3, ['#3380ce'])
+    """
+    hue = np.linspace(150, 380, count) if count > 1 else np.array([252.0])
+    lightness = np.where(np.arange(count) % 2, LIGHTEST, (DARKEST + LIGHTEST) / 2)
+    return hex_colors(_rgb(hue, np.full(count, 0.24), lightness))
 
 
 def hex_colors(colors: Array) -> list[str]:
