@@ -10,14 +10,14 @@ from graphsoft.colors import level_colors, rgb_of_hex
 from graphsoft.errors import InputError, shown
 from graphsoft.plots.reading import level_of
 from graphsoft.plots.surface import axes_of, heading, ink, legend, name_ticks, place_labels, write_cells
-from graphsoft.plots.text import showable
+from graphsoft.plots.text import counted, showable
 from graphsoft.resampling import LOST, Stability
 from graphsoft.result.comparison import Comparison
 
 __all__ = ["compare", "stability"]
 
 # The ids of so many clusters that are found again least surely are tried.
-NAMED = 30
+NAMED = 15
 # So many clusters have a bar.
 MOST = 40
 
@@ -54,7 +54,7 @@ def stability(found: Stability, ax: Any = None) -> Any:
     for level, color in reversed([*enumerate(level_colors(len(found.clusters)))]):
         spots = np.column_stack([np.maximum(found.sizes[level], 1), found.clusters[level]])
         area = float(np.clip(2000 / len(spots), 4, 40))
-        many = f"{len(spots):,} cluster{'s' * (len(spots) > 1)}"
+        many = counted(len(spots), "cluster")
         ax.scatter(*spots.T, s=area, color=color, alpha=0.85, linewidths=0, label=f"level {level}, {many}")
         places.append(spots)
         ids += [f"{level}-{cluster}" for cluster in range(len(spots))]
@@ -63,7 +63,7 @@ def stability(found: Stability, ax: Any = None) -> Any:
     ax.set_xlim(0.8, most * 1.6)
     ax.set_ylim(-0.05, 1.08)
     ax.set_xlabel("points in the cluster")
-    ax.set_ylabel("overlap with its best match, mean")
+    ax.set_ylabel("overlap with the best match, mean")
     spots = np.vstack(places)
     order = np.argsort(spots[:, 1], kind="stable")[:NAMED]
     place_labels(ax, spots - np.array([0.0, 0.05]), ids, order.tolist())
@@ -133,7 +133,7 @@ def _compare_levels(found: Comparison, ax: Any) -> Any:
     written = write_cells(ax, scores, image, "{:.2f}")
     notes = ["a frame is around the nearest level of the other"]
     notes += [] if written else ["a full color is 1"]
-    notes += [f"{missing:,} labels do not fit"] if missing else []
+    notes += [f"{counted(missing, 'label')} left out"] if missing else []
     heading(ax, "Adjusted Rand index of each pair of levels", "; ".join(notes))
     return ax
 
@@ -150,11 +150,11 @@ def _compare_clusters(found: Comparison, level: int, ax: Any) -> Any:
         f"{match.id} and {showable(match.best)}" if match.best else f"{match.id}: none" for match in drawn
     ]
     missing = name_ticks(ax, "y", range(len(drawn)), names)
-    ax.set_xlabel("overlap: 0 is nothing in common, 1 the same memberships")
+    ax.set_xlabel("overlap with the best match")
     notes = (
         [f"of {len(matches):,} clusters the {MOST} heaviest are drawn"] if len(drawn) < len(matches) else []
     )
-    notes += [f"{missing:,} labels do not fit"] if missing else []
+    notes += [f"{counted(missing, 'label')} left out"] if missing else []
     again = sum(match.overlap > LOST for match in matches)
     one, size = found.adjusted_rand[level, found.nearest[level]], len(matches)
     title = f"{again:,} of {size:,} clusters found again, adjusted Rand index {one:.2f}"

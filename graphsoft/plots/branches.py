@@ -18,15 +18,18 @@ from graphsoft.plots.surface import (
     fits,
     heading,
     name_ticks,
+    place_labels,
     size_in_pixels,
     write,
 )
-from graphsoft.plots.text import listed
+from graphsoft.plots.text import counted, listed, text_size
 from graphsoft.tree import Node, Tree
 
 __all__ = ["tree"]
 
 KINDS = ("icicle", "dendrogram")
+# So many names above the lowest level are tried in a dendrogram.
+MOST_NAMES = 200
 
 
 def tree(h: Any, ax: Any = None, *, kind: Literal["icicle", "dendrogram"] = "icicle") -> Any:
@@ -157,6 +160,12 @@ def _dendrogram(ax: Any, tree: Tree) -> str:
     ax.scatter(*spots.T, s=area, c=colors, linewidths=0, zorder=3)
     ax.set_xlim(-0.5, len(leaves) - 0.5)
     _level_axis(ax, tree, above=tree.root.level)
+    inner = [at for at, node in enumerate(clusters) if node.children]
+    heaviest = sorted(inner, key=lambda at: -clusters[at].mass)[:MOST_NAMES]
+    names = [name_of(tree.names, node.id) for node in clusters]
+    unit = len(leaves) / wide  # of a pixel
+    beside = np.array([[(text_size(ax, name)[0] * 0.55 + thick + 2) * unit, 0.15] for name in names])
+    place_labels(ax, spots + beside, names, heaviest)
     ends = [middle[leaf.id] for leaf in leaves]
     missing = name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
     return _left_out(missing, "of the lowest clusters ")
@@ -184,4 +193,4 @@ def _level_axis(ax: Any, tree: Tree, above: int | None = None) -> None:
 
 
 def _left_out(count: int, which: str = "") -> str:
-    return f"{count:,} labels {which}do not fit and are left out" if count else ""
+    return f"{counted(count, 'label')} {which}left out" if count else ""

@@ -11,7 +11,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.fitting.suggesting import SURE, Suggestion
 from graphsoft.plots.reading import checked
 from graphsoft.plots.surface import axes_of, heading, ink, legend, place_labels
-from graphsoft.plots.text import listed
+from graphsoft.plots.text import counted, listed
 
 __all__ = ["entropy", "suggestion", "trace"]
 
@@ -47,24 +47,23 @@ def entropy(h: Any, ax: Any = None) -> Any:
     ax = axes_of(ax, (5.6, 4.0))
     for level, color in reversed([*enumerate(level_colors(len(h)))]):
         torn = np.sort(h[level].entropy)
-        values = np.concatenate(([0.0], torn))
-        parts = np.concatenate(([1.0], 1 - np.arange(len(torn)) / len(torn)))
+        values = np.concatenate(([0.0], torn, torn[-1:]))
+        parts = np.concatenate(([1.0], 1 - np.arange(len(torn)) / len(torn), [0.0]))
         ax.plot(values, parts, color=color, drawstyle="steps-pre", label=_called(h, level))
     ax.set_xlim(left=0)
     ax.set_ylim(0, 1.02)
-    ax.set_xlabel("entropy of a point's memberships, in nats")
-    ax.set_ylabel("part of the points with at least this")
+    ax.set_xlabel("entropy of a point, in nats, at least")
+    ax.set_ylabel("part of the points")
     heading(ax, "How torn the points are", legend(ax))
     return ax
 
 
 def _called(h: Any, level: int) -> str:
-    count = len(h[level].mass)
-    return f"level {level}, {count:,} cluster{'s' * (count > 1)}"
+    return f"level {level}, {counted(len(h[level].mass), 'cluster')}"
 
 
 def trace(h: Any, ax: Any = None) -> Any:
-    """Draw how each level came to its likelihood.
+    """Draw how each level came to its likelihood, or to what its method makes small.
 
     Parameters
     ----------
@@ -75,37 +74,40 @@ def trace(h: Any, ax: Any = None) -> Any:
     Returns
     -------
     Axes
-        For every level its `trace`, as the distance from its last value for each unit of the graph's weight:
-        below 0 for relation factorization, whose likelihood rises, and above 0 for methods that make
-        something small. A level without a trace, such as one to which points were added, has no curve.
+        For each level how far its `trace` is from its last value, round by round. The first distance is 1.
+        With the default settings each level takes one round, and there is nothing to draw.
 
     Examples
     --------
     >>> import graphsoft
     >>> import networkx as nx
-    >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+    >>> method = graphsoft.Relation(rounds=5)
+    >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4], method=method, polish=False)
     >>> ax = graphsoft.plots.trace(h)
-    >>> bool((ax.lines[0].get_ydata() <= 0).all())
-    True
+    >>> [line.get_ydata()[0].item() for line in ax.lines]
+    [1.0, 1.0]
     """
     h = checked(h)
     ax = axes_of(ax, (5.6, 4.0))
-    whole = float(h.graph.degrees.sum()) or 1.0
-    without = 0
+    drawn = 0
     for level, color in reversed([*enumerate(level_colors(len(h)))]):
         values = np.array(h.report.levels[level].trace)
-        values = values[np.isfinite(values)]
-        if not len(values):
-            without += 1
-            continue
-        steps = np.arange(1, len(values) + 1)
-        label = _called(h, level)
-        ax.plot(steps, (values - values[-1]) / whole, "o-", color=color, markersize=3, label=label)
-    ax.set_xlabel("how often clusters of neighbors were tried")
-    ax.set_ylabel("distance from the last value, per weight")
+        away = np.abs(values - values[-1]) if len(values) else values
+        if np.count_nonzero(away) and np.isfinite(away).all():
+            rounds = np.flatnonzero(away)  # at 0 it has arrived, and a logarithm has no 0
+            away = away[rounds] / away[rounds[0]]
+            ax.plot(rounds + 1, away, "o-", color=color, markersize=3, label=_called(h, level))
+            drawn += 1
+    ax.set_yscale("log")
+    longest = max(len(each.trace) for each in h.report.levels)
+    ax.set_xlim(0.5, max(longest, 2) + 0.5)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    notes = [legend(ax), f"{without:,} levels have no trace" if without else ""]
-    heading(ax, "Log-likelihood while the levels were found", "; ".join(filter(None, notes)))
+    ax.set_xlabel("round")
+    ax.set_ylabel("distance to the last value")
+    notes = [legend(ax)]
+    if drawn < len(h):
+        notes.append(f"{counted(len(h) - drawn, 'level')} without a second round")
+    heading(ax, "How the levels converged", "; ".join(filter(None, notes)))
     return ax
 
 
@@ -137,7 +139,7 @@ def suggestion(found: Suggestion, ax: Any = None) -> Any:
     if not isinstance(found, Suggestion):
         raise InputError("found", f"got {shown(found)}", "pass what graphsoft.suggest_levels returns")
     ax = axes_of(ax, (6.0, 4.0))
-    many = f"{found.clusters:,} cluster{'s' * (found.clusters > 1)}"
+    many = counted(found.clusters, "cluster")
     levels = f", and levels {listed(found.levels)}" if len(found.levels) > 1 else ""
     if found.candidates:
         places = np.array([(each.clusters, each.score) for each in found.candidates])

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.colors import NEUTRAL, cluster_colors, rgb_of_hex
-from graphsoft.plots.reading import aggregated, checked, folded, name_of, tree_order, weights
+from graphsoft.plots.reading import aggregated, checked, name_of, parents_in, tree_order, weights
 from graphsoft.plots.surface import axes_of, fits, heading, size_in_pixels, write
+from graphsoft.plots.text import counted
 from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["flow"]
@@ -107,23 +108,40 @@ class _Column:
 
 
 def _columns(h: Hierarchy) -> list[_Column]:
-    columns = []
-    for level, (order, weight, colors) in enumerate(
-        zip(tree_order(h.tree), weights(h), cluster_colors(h), strict=True)
-    ):
-        kept, group = folded(order, weight, MOST)
-        names = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
-        shades = colors[kept]
-        if len(kept) < len(weight):
-            names.append(f"{len(weight) - len(kept):,} others")
-            shades = np.vstack([shades, rgb_of_hex(NEUTRAL)])
-        scale = 1 - GAP if len(names) > 1 else 1.0
-        heights = scale * np.bincount(group, weight)
-        gaps = GAP / max(len(names) - 1, 1) * np.arange(len(names))
-        columns.append(
-            _Column(weight, group, names, shades, np.cumsum(heights) - heights + gaps, heights, scale)
-        )
-    return columns
+    """Return the bars of each level, finest first.
+
+    Light clusters share bars: those below the same bar of the top level have one of its color.
+    """
+    orders, shares, colors = tree_order(h.tree), weights(h), cluster_colors(h)
+    columns: list[_Column] = []
+    family = np.zeros(len(shares[-1]), dtype=np.int64)
+    shades = rgb_of_hex(NEUTRAL)[None]  # of what shares a bar, for each family
+    for level in reversed(range(len(h))):
+        weight = shares[level]
+        place = np.argsort(orders[level])
+        alone = np.zeros(len(weight), dtype=bool)
+        alone[np.argsort(-weight, kind="stable")[:MOST]] = True
+        code = family * (len(weight) + 1) + np.where(alone, place, len(weight))
+        _, first, group, count = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+        names = [
+            name_of(h.cluster_names, f"{level}-{cluster}") if alone[cluster] else f"{many:,} others"
+            for cluster, many in zip(first.tolist(), count.tolist(), strict=True)
+        ]
+        painted = np.where(alone[first][:, None], colors[level][first], shades[family[first]])
+        columns.append(_column(weight, group, names, painted))
+        if level == len(h) - 1:
+            family, shades = group, painted
+        if level:
+            family = family[parents_in(h.tree, level - 1)]
+    return columns[::-1]
+
+
+def _column(weight: Array, group: Array, names: list[str], colors: Array) -> _Column:
+    """Stack bars, with gaps between them."""
+    scale = 1 - GAP if len(names) > 1 else 1.0
+    heights = scale * np.bincount(group, weight)
+    gaps = GAP / max(len(names) - 1, 1) * np.arange(len(names))
+    return _Column(weight, group, names, colors, np.cumsum(heights) - heights + gaps, heights, scale)
 
 
 def _before(amounts: Array) -> Array:
@@ -164,16 +182,16 @@ def _draw_bars(ax: Any, x: float, column: _Column) -> int:
 def _finish(ax: Any, h: Hierarchy, columns: list[_Column], missing: float, unnamed: int) -> None:
     """Label the axes, and say what is left out."""
     sizes = [level.memberships.shape[1] for level in h]
-    texts = [f"level {level}\n{size:,} cluster{'s' * (size > 1)}" for level, size in enumerate(sizes)]
+    texts = [f"level {level}\n{counted(size, 'cluster')}" for level, size in enumerate(sizes)]
     ax.set_xticks(range(len(h)), texts[::-1])
     ax.set_yticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     notes = []
     if any(len(column.names) < size for column, size in zip(columns, sizes, strict=True)):
-        notes.append(f"the {MOST} heaviest clusters of each level have bars, all others share one")
+        notes.append(f"the {MOST} heaviest clusters of each level have bars, the others share some")
     if missing > 0.0005:
         notes.append(f"thin bands are left out, at most {missing:.1%} of the weight between two levels")
     if unnamed:
-        notes.append(f"{unnamed:,} labels do not fit")
+        notes.append(f"{counted(unnamed, 'label')} left out")
     heading(ax, "Clusters and their soft parents", "; ".join(notes))

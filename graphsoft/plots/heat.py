@@ -8,15 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.colors import NEUTRAL, cluster_colors, rgb_of_hex
+from graphsoft.colors import NEUTRAL, blend, cluster_colors, rgb_of_hex
 from graphsoft.errors import InputError
+from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.plots.reading import aggregated, checked, folded, level_of, name_of, tree_order
 from graphsoft.plots.surface import axes_of, heading, name_ticks, size_in_pixels, write_cells
+from graphsoft.plots.text import counted
 from graphsoft.result.comparison import as_named_clusters
 
 __all__ = ["confusion", "memberships"]
 
-# A heat map has at most so many columns and rows of classes; the lightest share the last one.
+# So many columns, and rows of classes, are shown however small the axes are. The lightest share the last one.
 MOST = 40
 
 
@@ -39,7 +41,8 @@ def memberships(h: Any, level: int = -1, ax: Any = None) -> Any:
 
     Notes
     -----
-    Of more points than the axes have pixels, each row is the mean of several.
+    Of more points than the axes have pixels, each row is the mean of several. Many clusters share columns in
+    the same way, with their neighbors in the tree.
 
     Examples
     --------
@@ -55,21 +58,25 @@ def memberships(h: Any, level: int = -1, ax: Any = None) -> Any:
     ax = axes_of(ax, (5.0, 5.0))
     shares, order = h[level].memberships, tree_order(h.tree)[level]
     points, clusters = shares.shape
-    kept, group = folded(order, np.asarray(shares.sum(axis=0)).ravel(), max(MOST, _pixels(ax)[0] // 3))
     rows, per_row = _rows(ax, h[level].labels, order, shares)
-    counts = np.bincount(rows)
-    means = aggregated(rows, group, shares) / counts[:, None]
-    colors = np.vstack([cluster_colors(h)[level][kept], rgb_of_hex(NEUTRAL)])[: means.shape[1]]
+    per_column = -(-clusters // max(_pixels(ax)[0] // 2, MOST))
+    columns = np.argsort(order) // per_column
+    means = aggregated(rows, columns, shares) / np.bincount(rows)[:, None]
+    together = sp.csr_array((np.ones(clusters), (columns, np.arange(clusters))))
     image = np.empty((*means.shape, 4))
-    image[:, :, :3], image[:, :, 3] = colors, means.clip(0, 1)
-    ax.imshow(image, aspect="auto", interpolation="nearest", extent=(-0.5, means.shape[1] - 0.5, points, 0))
-    missing = _name_columns(ax, h, level, kept, means.shape[1] > len(kept))
+    image[:, :, :3] = blend(rows_to_one(together), cluster_colors(h)[level])
+    image[:, :, 3] = means.clip(0, 1)
+    edges = (-0.5, means.shape[1] - 0.5, points, 0)
+    ax.imshow(image, aspect="auto", interpolation="nearest", extent=edges)
+    names = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in order[::per_column]]
+    missing = name_ticks(ax, "x", range(len(names)), names, rotation=90)
     ax.set_yticks([])
-    ax.set_ylabel(f"{points:,} points")
-    notes = []
-    if per_row > 1:
-        notes.append(f"each row is the mean of {per_row:,} points")
-    notes += _on_columns(clusters - len(kept), missing)
+    ax.set_ylabel(counted(points, "point"))
+    notes = [f"each row is the mean of {per_row:,} points"] if per_row > 1 else []
+    notes += (
+        [f"each column holds {per_column:,} clusters, the first of which is named"] if per_column > 1 else []
+    )
+    notes += [f"{counted(missing, 'label')} left out"] if missing else []
     heading(ax, f"Probability of each cluster of level {level}", "; ".join(notes))
     return ax
 
@@ -81,26 +88,12 @@ def _pixels(ax: Any) -> tuple[int, int]:
 
 def _rows(ax: Any, labels: Array, order: Array, shares: sp.csr_array) -> tuple[Array, int]:
     """Return the row of the picture that each point stands in, and how many points share a row."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = np.argsort(order)
     surest = shares.max(axis=1).toarray().ravel()
     rank = np.empty(len(labels), dtype=np.int64)
     rank[np.lexsort((-surest, place[labels]))] = np.arange(len(labels))
     per_row = -(-len(labels) // max(_pixels(ax)[1], 50))
     return rank // per_row, per_row
-
-
-def _name_columns(ax: Any, h: Any, level: int, kept: Array, others: bool) -> int:
-    """Write the names of clusters below their columns, and return how many were left out."""
-    names = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
-    if others:
-        names.append("others")
-    return name_ticks(ax, "x", list(range(len(names))), names, rotation=90)
-
-
-def _on_columns(folded_ones: int, missing: int) -> list[str]:
-    notes = [f"the {folded_ones:,} lightest clusters share the last column"] if folded_ones else []
-    return notes + ([f"{missing:,} labels do not fit and are left out"] if missing else [])
 
 
 def confusion(h: Any, labels: Any, level: int = -1, ax: Any = None) -> Any:
@@ -155,16 +148,21 @@ def confusion(h: Any, labels: Any, level: int = -1, ax: Any = None) -> Any:
     image = np.empty((*numbers.shape, 4))
     image[:, :, :3], image[:, :, 3] = colors, numbers / np.maximum(numbers.sum(axis=0), 1)
     ax.imshow(image, aspect="auto", interpolation="nearest")
-    missing = _name_columns(ax, h, level, kept, numbers.shape[1] > len(kept))
+    ids = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
+    ids += ["others"] * (len(kept) < len(sizes))
+    missing = name_ticks(ax, "x", range(len(ids)), ids, rotation=90)
     names = [name_of({}, classes[each]) for each in kept_classes]
-    if numbers.shape[0] > len(names):
-        names.append("others")
-    missing += name_ticks(ax, "y", list(range(len(names))), names)
+    names += ["others"] * (len(kept_classes) < len(classes))
+    missing += name_ticks(ax, "y", range(len(names)), names)
     ax.set_xlabel(f"cluster of level {level}")
     ax.set_ylabel("class")
-    notes = _on_columns(len(sizes) - len(kept), missing)
-    if len(classes) > len(kept_classes):
+    notes = []
+    if len(kept) < len(sizes):
+        notes.append(f"the {len(sizes) - len(kept):,} smallest clusters share the last column")
+    if len(kept_classes) < len(classes):
         notes.append(f"the {len(classes) - len(kept_classes):,} smallest classes share the last row")
+    if missing:
+        notes.append(f"{counted(missing, 'label')} left out")
     if not write_cells(ax, numbers, image, "{:,.4g}"):
         notes.append("a full color is a cluster of one class")
     heading(ax, f"Points of each class in each cluster of level {level}", "; ".join(notes))

@@ -10,12 +10,19 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.colors import cluster_colors
 from graphsoft.plots.reading import checked, level_of, name_of, tree_order, weights
-from graphsoft.plots.surface import axes_of, heading, ink, place_labels, size_in_pixels
+from graphsoft.plots.surface import axes_of, heading, ink, place_labels
+from graphsoft.plots.text import counted
 
 __all__ = ["cluster_graph"]
 
 # So many clusters are drawn, and from each so many edges to those that it is joined with most.
 MOST, MOST_EDGES = 200, 4
+# How strongly neighbors in the tree's order are joined beside their edges, the heaviest of which has 1.
+THREAD = 0.05
+# Which part of a square from -1 to 1 all circles would fill if they were as heavy as the heaviest, about.
+FILLED = 0.35
+# How often circles that overlap are pushed apart, at most.
+PUSHES = 300
 
 
 def cluster_graph(h: Any, level: int = -1, ax: Any = None) -> Any:
@@ -55,8 +62,9 @@ def cluster_graph(h: Any, level: int = -1, ax: Any = None) -> Any:
     ends, weight = np.stack([joined.row[upper], joined.col[upper]], axis=1), joined.data[upper]
     heavy = _heaviest(ends, weight)
     rank = np.argsort(np.argsort(order)[kept])
-    places = _placed(ends[heavy], weight[heavy], rank)
-    _draw(ax, places, ends[heavy], weight[heavy], share[kept], cluster_colors(h)[level][kept])
+    radius = np.sqrt(share[kept] / share.max() * FILLED / len(kept))
+    places = _placed(ends[heavy], weight[heavy], rank, radius)
+    _draw(ax, places, ends[heavy], weight[heavy], radius, cluster_colors(h)[level][kept])
     labels = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
     heaviest = np.argsort(-share[kept], kind="stable").tolist()
     written = place_labels(ax, places, labels, heaviest)
@@ -64,9 +72,9 @@ def cluster_graph(h: Any, level: int = -1, ax: Any = None) -> Any:
     if len(kept) < len(share):
         notes.append(f"the {len(kept)} heaviest, {share[kept].sum():.0%} of the weight, are drawn")
     if not heavy.all():
-        notes.append(f"{np.count_nonzero(~heavy):,} lighter edges are left out")
+        notes.append(f"{counted(int(np.count_nonzero(~heavy)), 'lighter edge')} left out")
     if written < len(kept):
-        notes.append(f"{len(kept) - written:,} labels do not fit")
+        notes.append(f"{counted(len(kept) - written, 'label')} left out")
     many = f"the {len(share):,} clusters" if len(share) > 1 else "one cluster"
     heading(ax, f"Graph of {many} of level {level}", "; ".join(notes))
     return ax
@@ -83,39 +91,57 @@ def _heaviest(ends: Array, weight: Array) -> Array:
     return chosen
 
 
-def _placed(ends: Array, weight: Array, rank: Array) -> Array:
+def _placed(ends: Array, weight: Array, rank: Array, radius: Array) -> Array:
     """Place clusters near those that they are joined with: by springs, from a circle in the tree's order."""
     import networkx as nx
 
     count = len(rank)
     angle = 2 * np.pi * rank / count
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    if count < 3:
-        return np.asarray(circle * np.array([1, 0]))
     graph = nx.empty_graph(count)
+    # a weak thread along the circle, so that parts that share no edge do not drift apart
+    around = np.argsort(rank).tolist()
+    nx.add_path(graph, around, weight=THREAD)
     if len(weight):
-        pull = np.sqrt(weight / weight.max()).tolist()
-        graph.add_weighted_edges_from((*pair, each) for pair, each in zip(ends.tolist(), pull, strict=True))
-    found = nx.spring_layout(
-        graph, pos=dict(enumerate(circle)), seed=0, iterations=80, k=1.8 / np.sqrt(count)
-    )
-    return np.array([found[at] for at in range(count)])
-
-
-def _draw(ax: Any, places: Array, ends: Array, weight: Array, share: Array, colors: Array) -> None:
-    from matplotlib.collections import LineCollection
-
-    wide, tall = np.array(size_in_pixels(ax)) * 72 / ax.figure.dpi
-    if len(weight):
-        strength = weight / weight.max()
-        lines = LineCollection(
-            list(places[ends]), linewidths=0.3 + 6 * strength, colors=ink(ax), alpha=0.25, zorder=1
+        pull = THREAD + np.sqrt(weight / weight.max())
+        graph.add_weighted_edges_from(
+            (*pair, each) for pair, each in zip(ends.tolist(), pull.tolist(), strict=True)
         )
-        ax.add_collection(lines)
-    areas = share / share.max() * np.clip(0.5 * wide * tall / len(share), 20, 2500)
-    ax.scatter(*places.T, s=areas, c=colors, linewidths=0, zorder=2)
+    found = nx.spring_layout(graph, pos=dict(enumerate(circle)), seed=0, iterations=100, k=2 / np.sqrt(count))
+    return _apart(np.array([found[at] for at in range(count)]), radius)
+
+
+def _apart(places: Array, radius: Array) -> Array:
+    """Push circles away from each other until they do not overlap."""
+    places = places.copy()
+    need = 1.15 * (radius[:, None] + radius)
+    np.fill_diagonal(need, 0.0)
+    for _ in range(PUSHES):
+        between = places[:, None] - places
+        distance = np.maximum(np.linalg.norm(between, axis=2), 1e-9)
+        lacking = np.maximum(need - distance, 0)
+        if not lacking.any():
+            break
+        places += 0.5 * (between / distance[:, :, None] * lacking[:, :, None]).sum(axis=1)
+    return places
+
+
+def _draw(ax: Any, places: Array, ends: Array, weight: Array, radius: Array, colors: Array) -> None:
+    from matplotlib.collections import EllipseCollection, LineCollection
+
+    if len(weight):
+        lines = list(places[ends])
+        widths = 0.3 + 6 * weight / weight.max()
+        ax.add_collection(LineCollection(lines, linewidths=widths, colors=ink(ax), alpha=0.3, zorder=1))
+    circles = EllipseCollection(
+        2 * radius, 2 * radius, np.zeros(len(radius)), units="xy", offsets=places, facecolors=colors,
+        transOffset=ax.transData, zorder=2,
+    )  # fmt: skip
+    ax.add_collection(circles)
+    low, high = (places - radius[:, None]).min(axis=0), (places + radius[:, None]).max(axis=0)
+    ax.update_datalim([low, high])
+    ax.margins(0.12)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.margins(0.15)
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_visible(False)

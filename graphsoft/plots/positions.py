@@ -15,7 +15,7 @@ from graphsoft.input.checks import integer, number
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.plots.reading import checked, level_of, name_of
 from graphsoft.plots.surface import axes_of, background, heading, ink, place_labels, size_in_pixels
-from graphsoft.plots.text import showable
+from graphsoft.plots.text import counted, showable
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.walks import multistep
 
@@ -25,6 +25,8 @@ __all__ = ["map", "walk"]
 MOST_EDGES = 20_000
 # More points are drawn as pixels also where the picture is made of lines.
 MOST_SHAPES = 5_000
+# Points of a smaller area, in square points, would be hidden by outlines.
+SMALLEST_OUTLINED = 6.0
 # So many names of clusters are tried.
 MOST_NAMES = 200
 
@@ -42,7 +44,8 @@ def map(h: Any, level: int = -1, ax: Any = None, *, coordinates: Any = None, tor
     coordinates : array-like of shape (n, 2), optional
         Such as a UMAP. By default the features, if there are two.
     torn : float
-        Points have an outline if their likeliest cluster is less likely than this.
+        Points have an outline if their likeliest cluster is less likely than this. Of very many points, which
+        are too small for outlines, torn ones fade into the background.
 
     Returns
     -------
@@ -67,21 +70,24 @@ def map(h: Any, level: int = -1, ax: Any = None, *, coordinates: Any = None, tor
     left_out = _draw_edges(ax, h, places)
     shares = h[level].memberships
     colors = cluster_colors(h)[level]
-    mixed = blend(shares, colors)
+    area = _area(ax, len(places))
+    outlined = area >= SMALLEST_OUTLINED
+    mixed = blend(shares, colors, None if outlined else background(ax))
     between = shares.max(axis=1).toarray().ravel() < torn
-    area, line = _area(ax, len(places)), _outline(ax, len(places))
     few = len(places) <= MOST_SHAPES
-    for chosen, width in ((~between, 0.0), (between, line)):
+    for chosen, width in ((~between, 0.0), (between, np.sqrt(area) / 5 if outlined else 0.0)):
         if chosen.any():
             spots = ax.scatter(*places[chosen].T, s=area, c=mixed[chosen], zorder=2, rasterized=not few)
-            spots.set(linewidths=width, edgecolors=ink(ax))
+            spots.set(linewidths=min(width, 1.0), edgecolors=ink(ax))
     _bare(ax)
     unnamed = _name_clusters(ax, h, level, places)
     count = len(colors)
     parts = f"{count:,} clusters" if count > 1 else "one cluster"
-    notes = ["points with an outline are torn"] if between.any() else []
-    notes += [f"{left_out:,} edges are not drawn"] if left_out else []
-    notes += [f"{unnamed:,} names do not fit"] if unnamed else []
+    notes = (
+        ["points with an outline are torn" if outlined else "faint points are torn"] if between.any() else []
+    )
+    notes += [f"{counted(left_out, 'edge')} left out"] if left_out else []
+    notes += [f"{counted(unnamed, 'name')} left out"] if unnamed else []
     among = f", {between.mean():.0%} of the points between them" if count > 1 else ""
     heading(ax, f"{parts} of level {level}{among}", "; ".join(notes))
     return ax
@@ -112,7 +118,7 @@ def _draw_edges(ax: Any, h: Hierarchy, places: Array) -> int:
         return int(edges.nnz)
     lines = np.stack([places[edges.row], places[edges.col]], axis=1)
     width = float(np.clip(2e3 / max(edges.nnz, 1), 0.3, 0.9))
-    ax.add_collection(LineCollection(list(lines), colors=ink(ax), alpha=0.15, linewidths=width, zorder=1))
+    ax.add_collection(LineCollection(list(lines), colors=ink(ax), alpha=0.1, linewidths=width, zorder=1))
     return 0
 
 
@@ -120,10 +126,6 @@ def _area(ax: Any, points: int) -> float:
     """Return the area of points, so that they cover about a tenth of the axes."""
     wide, tall = np.array(size_in_pixels(ax)) * 72 / ax.figure.dpi
     return float(np.clip(0.12 * wide * tall / points, 0.5, 60))
-
-
-def _outline(ax: Any, points: int) -> float:
-    return float(np.clip(np.sqrt(_area(ax, points)) / 5, 0.2, 1.0))
 
 
 def _bare(ax: Any) -> None:
@@ -216,10 +218,10 @@ def walk(
     area = _area(ax, len(places))
     ax.scatter(*places[order].T, s=area, c=colors[order], linewidths=0, zorder=2, rasterized=not few)
     ax.scatter(
-        *places[row], s=max(12 * area, 120), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
+        *places[row], s=max(10 * area, 60), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
     )
     _bare(ax)
-    note = f"{left_out:,} edges are not drawn" if left_out else ""
+    note = f"{counted(left_out, 'edge')} left out" if left_out else ""
     heading(ax, f"Similarity to {showable(point)} {what}", note)
     return ax
 

@@ -15,7 +15,7 @@ from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels
 from graphsoft.tree import Tree
 
-__all__ = ["aggregated", "checked", "families", "folded", "level_of", "name_of", "tree_order", "weights"]
+__all__ = ["aggregated", "checked", "folded", "level_of", "name_of", "parents_in", "tree_order", "weights"]
 
 
 def checked(h: Any) -> Hierarchy:
@@ -54,8 +54,8 @@ def tree_order(tree: Tree) -> list[Array]:
     return [np.array(each) for each in order]
 
 
-def families(tree: Tree, level: int) -> Array:
-    """Return the parent of every cluster of a level, by its index on the level above."""
+def parents_in(tree: Tree, level: int) -> Array:
+    """Return the likeliest parent of every cluster of a level, as the tree has it."""
     start = sum(tree.level_sizes[:level])
     nodes = tree.nodes[start : start + tree.level_sizes[level]]
     return np.array([int(str(node.parent).partition("-")[2] or 0) for node in nodes])

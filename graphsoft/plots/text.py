@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-__all__ = ["columns", "font_size", "listed", "showable", "styled", "text_size"]
+__all__ = ["columns", "counted", "font_size", "listed", "showable", "styled", "text_size"]
 
 # Longer names are cut.
 LONGEST = 28
@@ -41,6 +41,17 @@ def showable(name: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "..."
 
 
+def counted(count: int, what: str) -> str:
+    """Write a number with a noun.
+
+    Examples
+    --------
+    >>> counted(1, "label"), counted(1200, "label")
+    ('1 label', '1,200 labels')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def columns(text: str) -> float:
     """Count how many usual characters a text is as wide as.
 
@@ -72,7 +83,7 @@ def styled(text: str) -> tuple[str, dict[str, Any]]:
     Characters that no font has become U+FFFD, since matplotlib would warn of each of them.
     """
     plain: dict[str, Any] = {"parse_math": False, "usetex": False}
-    foreign = frozenset(each for each in text if ord(each) > 126 or ord(each) < 32)
+    foreign = frozenset(each for each in text if not (" " <= each <= "~" or each == "\n"))
     if foreign:
         families, missing = _families(foreign)
         plain["fontfamily"] = list(families)
@@ -90,7 +101,7 @@ def _families(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[st
     for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.name, entry.fname)):
         if not missing:
             break
-        if (entry.style, entry.variant) != ("normal", "normal") or entry.name == "Last Resort":
+        if (entry.style, entry.variant) != ("normal", "normal") or entry.name.startswith("Last Resort"):
             continue
         try:
             left = _not_in(get_font(entry.fname), missing)
