@@ -157,6 +157,6 @@ def _compare_clusters(found: Comparison, level: int, ax: Any) -> Any:
     notes += [f"{counted(missing, 'label')} left out"] if missing else []
     again = sum(match.overlap > LOST for match in matches)
     one, size = found.adjusted_rand[level, found.nearest[level]], len(matches)
-    title = f"{again:,} of {size:,} clusters found again, adjusted Rand index {one:.2f}"
-    heading(ax, title, "; ".join(notes))
+    notes = [f"adjusted Rand index {one:.2f}", *notes]
+    heading(ax, f"{again:,} of {size:,} clusters found again", "; ".join(notes))
     return ax

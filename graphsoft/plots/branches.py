@@ -114,7 +114,7 @@ def _icicle(ax: Any, tree: Tree) -> str:
         PolyCollection(list(boxes), facecolors=colors, edgecolors=background(ax), linewidths=thin)
     )
     ax.set_xlim(0, 1)
-    _level_axis(ax, tree)
+    _level_axis(ax, tree, -0.5, len(tree.level_sizes) - 0.5)
     room = tall / len(tree.level_sizes)
     written, inks = 0, contrasting(colors)
     for at, node in enumerate(_clusters(tree)):
@@ -159,13 +159,15 @@ def _dendrogram(ax: Any, tree: Tree) -> str:
     area = float(np.clip(room * 2, 2, 36))
     ax.scatter(*spots.T, s=area, c=colors, linewidths=0, zorder=3)
     ax.set_xlim(-0.5, len(leaves) - 0.5)
-    _level_axis(ax, tree, above=tree.root.level)
+    _level_axis(ax, tree, -0.15, tree.root.level + 0.2)
     inner = [at for at, node in enumerate(clusters) if node.children]
     heaviest = sorted(inner, key=lambda at: -clusters[at].mass)[:MOST_NAMES]
     names = [name_of(tree.names, node.id) for node in clusters]
     unit = len(leaves) / wide  # of a pixel
-    beside = np.array([[(text_size(ax, name)[0] * 0.55 + thick + 2) * unit, 0.15] for name in names])
-    place_labels(ax, spots + beside, names, heaviest)
+    aside = np.array([(text_size(ax, name)[0] * 0.55 + thick + 2) * unit for name in names])
+    aside[spots[:, 0] > len(leaves) / 2] *= -1  # towards the middle
+    places = spots + np.stack([aside, np.full(len(names), 0.15)], axis=1)
+    place_labels(ax, places, names, heaviest)
     ends = [middle[leaf.id] for leaf in leaves]
     missing = name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
     return _left_out(missing, "of the lowest clusters ")
@@ -182,11 +184,10 @@ def _middles(tree: Tree) -> tuple[dict[str, float], list[Node]]:
     return middle, leaves
 
 
-def _level_axis(ax: Any, tree: Tree, above: int | None = None) -> None:
+def _level_axis(ax: Any, tree: Tree, lowest: float, highest: float) -> None:
     """Write the numbers of the levels along y."""
-    levels = len(tree.level_sizes)
-    ax.set_ylim(-0.5, max(levels - 0.5, levels - 1 if above is None else above + 0.2))
-    ax.set_yticks(range(levels))
+    ax.set_ylim(lowest, highest)
+    ax.set_yticks(range(len(tree.level_sizes)))
     ax.set_ylabel("level")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -17,6 +17,8 @@ __all__ = ["entropy", "suggestion", "trace"]
 
 # Candidates whose numbers are written beside them.
 NUMBERED = 8
+# At smaller parts of the largest distance a level has arrived.
+ROUNDING = 1e-12
 
 
 def entropy(h: Any, ax: Any = None) -> Any:
@@ -74,8 +76,8 @@ def trace(h: Any, ax: Any = None) -> Any:
     Returns
     -------
     Axes
-        For each level how far its `trace` is from its last value, round by round. The first distance is 1.
-        With the default settings each level takes one round, and there is nothing to draw.
+        For each level how far its `trace` is from its last value, round by round, as a part of the largest
+        distance. With the default settings each level takes one round, and there is nothing to draw.
 
     Examples
     --------
@@ -94,9 +96,9 @@ def trace(h: Any, ax: Any = None) -> Any:
         values = np.array(h.report.levels[level].trace)
         away = np.abs(values - values[-1]) if len(values) else values
         if np.count_nonzero(away) and np.isfinite(away).all():
-            rounds = np.flatnonzero(away)  # at 0 it has arrived, and a logarithm has no 0
-            away = away[rounds] / away[rounds[0]]
-            ax.plot(rounds + 1, away, "o-", color=color, markersize=3, label=_called(h, level))
+            away = away / away.max()
+            rounds = np.flatnonzero(away > ROUNDING)
+            ax.plot(rounds + 1, away[rounds], "o-", color=color, markersize=3, label=_called(h, level))
             drawn += 1
     ax.set_yscale("log")
     longest = max(len(each.trace) for each in h.report.levels)

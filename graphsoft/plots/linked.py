@@ -18,7 +18,7 @@ __all__ = ["cluster_graph"]
 # So many clusters are drawn, and from each so many edges to those that it is joined with most.
 MOST, MOST_EDGES = 200, 4
 # How strongly neighbors in the tree's order are joined beside their edges, the heaviest of which has 1.
-THREAD = 0.05
+THREAD = 0.15
 # Which part of a square from -1 to 1 all circles would fill if they were as heavy as the heaviest, about.
 FILLED = 0.35
 # How often circles that overlap are pushed apart, at most.

@@ -26,7 +26,7 @@ MOST_EDGES = 20_000
 # More points are drawn as pixels also where the picture is made of lines.
 MOST_SHAPES = 5_000
 # Points of a smaller area, in square points, would be hidden by outlines.
-SMALLEST_OUTLINED = 6.0
+SMALLEST_OUTLINED = 3.0
 # So many names of clusters are tried.
 MOST_NAMES = 200
 
@@ -60,14 +60,14 @@ def map(h: Any, level: int = -1, ax: Any = None, *, coordinates: Any = None, tor
     >>> h = graphsoft.hierarchy(X, levels=[8, 2])
     >>> ax = graphsoft.plots.map(h)
     >>> ax.get_title(loc="left")
-    '2 clusters of level 1, 2% of the points between them'
+    '2 clusters of level 1, 2% of the points torn'
     """
     h = checked(h)
     level = level_of(level, len(h))
     torn = number("torn", torn, minimum=0, maximum=1)
     places = _places(h, coordinates)
     ax = axes_of(ax, (5.6, 5.0))
-    left_out = _draw_edges(ax, h, places)
+    left_out = _draw_edges(ax, h, places, 0.1)
     shares = h[level].memberships
     colors = cluster_colors(h)[level]
     area = _area(ax, len(places))
@@ -83,12 +83,10 @@ def map(h: Any, level: int = -1, ax: Any = None, *, coordinates: Any = None, tor
     unnamed = _name_clusters(ax, h, level, places)
     count = len(colors)
     parts = f"{count:,} clusters" if count > 1 else "one cluster"
-    notes = (
-        ["points with an outline are torn" if outlined else "faint points are torn"] if between.any() else []
-    )
+    notes = ["torn points have an outline" if outlined else "torn points are faint"] if between.any() else []
     notes += [f"{counted(left_out, 'edge')} left out"] if left_out else []
     notes += [f"{counted(unnamed, 'name')} left out"] if unnamed else []
-    among = f", {between.mean():.0%} of the points between them" if count > 1 else ""
+    among = f", {between.mean():.0%} of the points torn" if count > 1 else ""
     heading(ax, f"{parts} of level {level}{among}", "; ".join(notes))
     return ax
 
@@ -109,7 +107,7 @@ def _places(h: Hierarchy, coordinates: Any) -> Array:
     )
 
 
-def _draw_edges(ax: Any, h: Hierarchy, places: Array) -> int:
+def _draw_edges(ax: Any, h: Hierarchy, places: Array, opacity: float) -> int:
     """Draw the edges of the graph behind everything, and return how many there are if they are too many."""
     from matplotlib.collections import LineCollection
 
@@ -118,14 +116,14 @@ def _draw_edges(ax: Any, h: Hierarchy, places: Array) -> int:
         return int(edges.nnz)
     lines = np.stack([places[edges.row], places[edges.col]], axis=1)
     width = float(np.clip(2e3 / max(edges.nnz, 1), 0.3, 0.9))
-    ax.add_collection(LineCollection(list(lines), colors=ink(ax), alpha=0.1, linewidths=width, zorder=1))
+    ax.add_collection(LineCollection(list(lines), colors=ink(ax), alpha=opacity, linewidths=width, zorder=1))
     return 0
 
 
 def _area(ax: Any, points: int) -> float:
-    """Return the area of points, so that they cover about a tenth of the axes."""
+    """Return the area of points, so that they cover about a third of the axes."""
     wide, tall = np.array(size_in_pixels(ax)) * 72 / ax.figure.dpi
-    return float(np.clip(0.12 * wide * tall / points, 0.5, 60))
+    return float(np.clip(0.35 * wide * tall / points, 0.5, 40))
 
 
 def _bare(ax: Any) -> None:
@@ -211,14 +209,14 @@ def walk(
     similar = np.divide(similar, degrees, out=np.zeros(len(degrees)), where=degrees > 0)
     strength = np.sqrt(similar / similar.max()) if similar.max() > 0 else similar
     full = cluster_colors(h)[-1][[h[-1].labels[row]]]
-    colors = blend_into(background(ax), full, strength)
+    colors = _shades(background(ax), full, strength)
     order = np.argsort(strength, kind="stable")
-    left_out = _draw_edges(ax, h, places)
+    left_out = _draw_edges(ax, h, places, 0.06)
     few = len(places) <= MOST_SHAPES
     area = _area(ax, len(places))
     ax.scatter(*places[order].T, s=area, c=colors[order], linewidths=0, zorder=2, rasterized=not few)
     ax.scatter(
-        *places[row], s=max(10 * area, 60), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
+        *places[row], s=max(6 * area, 60), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
     )
     _bare(ax)
     note = f"{counted(left_out, 'edge')} left out" if left_out else ""
@@ -226,7 +224,7 @@ def walk(
     return ax
 
 
-def blend_into(paper: str, color: Array, strength: Array) -> Array:
+def _shades(paper: str, color: Array, strength: Array) -> Array:
     """Return shades of a color, from nearly that of the paper for 0 to the full one for 1."""
-    part = (FAINTEST / 2 + (1 - FAINTEST / 2) * strength)[:, None]
+    part = (FAINTEST + (1 - FAINTEST) * strength)[:, None]
     return blend(np.hstack([part, 1 - part]), np.vstack([color, rgb_of_hex(paper)]))

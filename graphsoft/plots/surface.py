@@ -166,7 +166,7 @@ def write_cells(ax: Any, numbers: Array, image: Array, pattern: str) -> bool:
 
 def _wrapped(ax: Any, text: str, size: Any) -> str:
     one, _ = text_size(ax, "x", size)
-    width = max(int(size_in_pixels(ax)[0] / one * 1.1), 16)
+    width = max(int(size_in_pixels(ax)[0] / one * 1.2), 16)
     return "\n".join(textwrap.wrap(text, width))
 
 
