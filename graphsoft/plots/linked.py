@@ -127,17 +127,15 @@ def _apart(places: Array, radius: Array) -> Array:
 
 
 def _draw(ax: Any, places: Array, ends: Array, weight: Array, radius: Array, colors: Array) -> None:
-    from matplotlib.collections import EllipseCollection, LineCollection
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.patches import Circle
 
     if len(weight):
         lines = list(places[ends])
         widths = 0.3 + 6 * weight / weight.max()
         ax.add_collection(LineCollection(lines, linewidths=widths, colors=ink(ax), alpha=0.3, zorder=1))
-    circles = EllipseCollection(
-        2 * radius, 2 * radius, np.zeros(len(radius)), units="xy", offsets=places, facecolors=colors,
-        transOffset=ax.transData, zorder=2,
-    )  # fmt: skip
-    ax.add_collection(circles)
+    circles = [Circle(place, size) for place, size in zip(places.tolist(), radius.tolist(), strict=True)]
+    ax.add_collection(PatchCollection(circles, facecolors=colors, linewidths=0, zorder=2))
     low, high = (places - radius[:, None]).min(axis=0), (places + radius[:, None]).max(axis=0)
     ax.update_datalim([low, high])
     ax.margins(0.12)

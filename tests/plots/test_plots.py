@@ -225,16 +225,18 @@ def test_entropy_counts_points(h):
 def test_circles_of_the_cluster_graph_are_as_large_as_masses_and_do_not_overlap(h):
     ax = plots.cluster_graph(h, 0, new_axes())
     lines, circles = ax.collections
-    radius = circles.get_widths() / 2
+    boxes = [path.get_extents() for path in circles.get_paths()]
+    radius = np.array([box.width / 2 for box in boxes])
     np.testing.assert_allclose(radius**2 / (radius**2).sum(), h[0].mass / h[0].mass.sum())
-    places = np.asarray(circles.get_offsets())
+    places = np.array([(box.min + box.max) / 2 for box in boxes])
     away = np.linalg.norm(places[:, None] - places, axis=2) + 9 * np.eye(12)
     assert (away >= radius[:, None] + radius - 1e-6).all()
     joined = np.triu(h[0].graph.toarray(), k=1)
     assert 0 < len(lines.get_segments()) <= np.count_nonzero(joined)
     assert max(lines.get_linewidths()) == pytest.approx(6.3)
     again = plots.cluster_graph(h, 0, new_axes())
-    np.testing.assert_array_equal(again.collections[1].get_offsets(), places)
+    for one, other in zip(again.collections[1].get_paths(), circles.get_paths(), strict=True):
+        np.testing.assert_array_equal(one.vertices, other.vertices)
 
 
 def test_confusion_counts_points_of_classes(h):
