@@ -134,7 +134,7 @@ def _compare_levels(found: Comparison, ax: Any) -> Any:
     notes = ["a frame is around the nearest level of the other"]
     notes += [] if written else ["a full color is 1"]
     notes += [f"{counted(missing, 'label')} left out"] if missing else []
-    heading(ax, "Adjusted Rand index of each pair of levels", "; ".join(notes))
+    heading(ax, "Adjusted Rand index of levels", "; ".join(notes))
     return ax
 
 

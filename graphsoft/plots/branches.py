@@ -23,6 +23,7 @@ from graphsoft.plots.surface import (
     write,
 )
 from graphsoft.plots.text import counted, listed, text_size
+from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.tree import Node, Tree
 
 __all__ = ["tree"]
@@ -32,7 +33,7 @@ KINDS = ("icicle", "dendrogram")
 MOST_NAMES = 200
 
 
-def tree(h: Any, ax: Any = None, *, kind: Literal["icicle", "dendrogram"] = "icicle") -> Any:
+def tree(h: Hierarchy | Tree, ax: Any = None, *, kind: Literal["icicle", "dendrogram"] = "icicle") -> Any:
     """Draw the tree of clusters, each below its likeliest parent.
 
     Parameters
@@ -88,10 +89,12 @@ def _spans(tree: Tree) -> tuple[Array, Array]:
     for node in tree.walk():
         start, stop = spans[node.id]
         children = [tree.find(child) for child in node.children]
+        if not children:
+            continue
         heavy = np.array([weigh(child) for child in children])
-        if not heavy.sum() > 0:
+        if not heavy.any():
             heavy = np.ones(len(children))
-        ends = start + (stop - start) * np.concatenate(([0.0], np.cumsum(heavy) / max(heavy.sum(), 1e-300)))
+        ends = start + (stop - start) * np.concatenate(([0.0], np.cumsum(heavy) / heavy.sum()))
         for child, left, right in zip(children, ends[:-1], ends[1:], strict=True):
             spans[child.id] = float(left), float(right)
     found = np.array([spans[node.id] for node in _clusters(tree)])
@@ -167,10 +170,10 @@ def _dendrogram(ax: Any, tree: Tree) -> str:
     aside = np.array([(text_size(ax, name)[0] * 0.55 + thick + 2) * unit for name in names])
     aside[spots[:, 0] > len(leaves) / 2] *= -1  # towards the middle
     places = spots + np.stack([aside, np.full(len(names), 0.15)], axis=1)
-    place_labels(ax, places, names, heaviest)
+    missing = len(inner) - place_labels(ax, places, names, heaviest)
     ends = [middle[leaf.id] for leaf in leaves]
-    missing = name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
-    return _left_out(missing, "of the lowest clusters ")
+    missing += name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
+    return _left_out(missing)
 
 
 def _middles(tree: Tree) -> tuple[dict[str, float], list[Node]]:
@@ -193,5 +196,5 @@ def _level_axis(ax: Any, tree: Tree, lowest: float, highest: float) -> None:
     ax.spines[:].set_visible(False)
 
 
-def _left_out(count: int, which: str = "") -> str:
-    return f"{counted(count, 'label')} {which}left out" if count else ""
+def _left_out(count: int) -> str:
+    return f"{counted(count, 'label')} left out" if count else ""

@@ -12,6 +12,7 @@ from graphsoft.fitting.suggesting import SURE, Suggestion
 from graphsoft.plots.reading import checked
 from graphsoft.plots.surface import axes_of, heading, ink, legend, place_labels
 from graphsoft.plots.text import counted, listed
+from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["entropy", "suggestion", "trace"]
 
@@ -21,7 +22,7 @@ NUMBERED = 8
 ROUNDING = 1e-12
 
 
-def entropy(h: Any, ax: Any = None) -> Any:
+def entropy(h: Hierarchy, ax: Any = None) -> Any:
     """Draw how torn the points are on each level.
 
     Parameters
@@ -60,11 +61,11 @@ def entropy(h: Any, ax: Any = None) -> Any:
     return ax
 
 
-def _called(h: Any, level: int) -> str:
+def _called(h: Hierarchy, level: int) -> str:
     return f"level {level}, {counted(len(h[level].mass), 'cluster')}"
 
 
-def trace(h: Any, ax: Any = None) -> Any:
+def trace(h: Hierarchy, ax: Any = None) -> Any:
     """Draw how each level came to its likelihood, or to what its method makes small.
 
     Parameters

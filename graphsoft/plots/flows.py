@@ -29,7 +29,7 @@ _STEPS = np.linspace(0, 1, 25)
 _SMOOTH = _STEPS**2 * (3 - 2 * _STEPS)
 
 
-def flow(h: Any, ax: Any = None) -> Any:
+def flow(h: Hierarchy, ax: Any = None) -> Any:
     r"""Draw how the clusters of each level flow into their parents, as an alluvial diagram.
 
     Parameters
@@ -62,7 +62,7 @@ def flow(h: Any, ax: Any = None) -> Any:
     bands, painted, missing = [], [], 0.0
     for below, above in pairwise(range(len(h))):
         fine, coarse = columns[below], columns[above]
-        parents = h[below].parents
+        parents = sp.csr_array(h[below].parents)
         entries = parents.data * np.repeat(fine.weight, np.diff(parents.indptr))
         whole = sp.csr_array((entries, parents.indices, parents.indptr), shape=parents.shape)
         amounts = aggregated(fine.group, coarse.group, whole)

@@ -15,14 +15,16 @@ from graphsoft.plots.reading import aggregated, checked, folded, level_of, name_
 from graphsoft.plots.surface import axes_of, heading, name_ticks, size_in_pixels, write_cells
 from graphsoft.plots.text import counted
 from graphsoft.result.comparison import as_named_clusters
+from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["confusion", "memberships"]
 
-# So many columns, and rows of classes, are shown however small the axes are. The lightest share the last one.
+# A table of classes has at most so many rows and columns, of which the lightest share the last. A heat map of
+# memberships has at least so many columns, however small the axes are.
 MOST = 40
 
 
-def memberships(h: Any, level: int = -1, ax: Any = None) -> Any:
+def memberships(h: Hierarchy, level: int = -1, ax: Any = None) -> Any:
     """Draw the memberships of all points, in the order of the tree: a row for each point.
 
     Parameters
@@ -62,9 +64,9 @@ def memberships(h: Any, level: int = -1, ax: Any = None) -> Any:
     per_column = -(-clusters // max(_pixels(ax)[0] // 2, MOST))
     columns = np.argsort(order) // per_column
     means = aggregated(rows, columns, shares) / np.bincount(rows)[:, None]
-    together = sp.csr_array((np.ones(clusters), (columns, np.arange(clusters))))
+    joined = sp.csr_array((np.ones(clusters), (columns, np.arange(clusters))))
     image = np.empty((*means.shape, 4))
-    image[:, :, :3] = blend(rows_to_one(together), cluster_colors(h)[level])
+    image[:, :, :3] = blend(rows_to_one(joined), cluster_colors(h)[level])
     image[:, :, 3] = means.clip(0, 1)
     edges = (-0.5, means.shape[1] - 0.5, points, 0)
     ax.imshow(image, aspect="auto", interpolation="nearest", extent=edges)
@@ -73,9 +75,8 @@ def memberships(h: Any, level: int = -1, ax: Any = None) -> Any:
     ax.set_yticks([])
     ax.set_ylabel(counted(points, "point"))
     notes = [f"each row is the mean of {per_row:,} points"] if per_row > 1 else []
-    notes += (
-        [f"each column holds {per_column:,} clusters, the first of which is named"] if per_column > 1 else []
-    )
+    together = f"each column holds {per_column:,} clusters, the first of which is named"
+    notes += [together] if per_column > 1 else []
     notes += [f"{counted(missing, 'label')} left out"] if missing else []
     heading(ax, f"Probability of each cluster of level {level}", "; ".join(notes))
     return ax
@@ -96,7 +97,7 @@ def _rows(ax: Any, labels: Array, order: Array, shares: sp.csr_array) -> tuple[A
     return rank // per_row, per_row
 
 
-def confusion(h: Any, labels: Any, level: int = -1, ax: Any = None) -> Any:
+def confusion(h: Hierarchy, labels: Any, level: int = -1, ax: Any = None) -> Any:
     """Draw how many points of each known class are in each cluster.
 
     Parameters

@@ -12,6 +12,7 @@ from graphsoft.colors import cluster_colors
 from graphsoft.plots.reading import checked, level_of, name_of, tree_order, weights
 from graphsoft.plots.surface import axes_of, heading, ink, place_labels
 from graphsoft.plots.text import counted
+from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["cluster_graph"]
 
@@ -25,7 +26,7 @@ FILLED = 0.35
 PUSHES = 300
 
 
-def cluster_graph(h: Any, level: int = -1, ax: Any = None) -> Any:
+def cluster_graph(h: Hierarchy, level: int = -1, ax: Any = None) -> Any:
     """Draw the clusters of a level as circles, and how strongly they are joined.
 
     Parameters

@@ -31,7 +31,7 @@ SMALLEST_OUTLINED = 3.0
 MOST_NAMES = 200
 
 
-def map(h: Any, level: int = -1, ax: Any = None, *, coordinates: Any = None, torn: float = 0.9) -> Any:
+def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = None, torn: float = 0.9) -> Any:
     """Draw the points where they lie, in the colors of their clusters.
 
     Parameters
@@ -151,7 +151,7 @@ def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
 
 
 def walk(
-    h: Any,
+    h: Hierarchy,
     point: Any,
     ax: Any = None,
     *,

@@ -33,6 +33,9 @@ __all__ = [
 NOTE = "graphsoft-note"
 # A legend of more entries keeps the first and the last.
 ENTRIES = 8
+# Layout makes axes wider than they are at first, by about this factor, less what names along y need beyond
+# these pixels.
+WIDER, USUAL_NAME = 1.2, 30.0
 
 
 def axes_of(ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> Any:
@@ -98,14 +101,14 @@ def fits(ax: Any, text: str, width: float, height: float, size: Any = "small") -
 
 
 def name_ticks(ax: Any, axis: str, places: Sequence[float], names: Sequence[str], **how: Any) -> int:
-    """Write names along an axis, as they are; of too many only every second, third and so on.
+    """Write names along the whole of an axis, as they are; of too many only every second, third and so on.
 
     Returns
     -------
     int
         How many were left out.
     """
-    length = size_in_pixels(ax)["xy".index(axis)] * _part_of_axis(ax, axis, places)
+    length = size_in_pixels(ax)["xy".index(axis)]
     every = max(1, int(np.ceil(text_size(ax, "x")[1] * len(places) / length)))
     texts = [styled(name) for name in names[::every]]
     ticks = ax.xaxis if axis == "x" else ax.yaxis
@@ -113,15 +116,6 @@ def name_ticks(ax: Any, axis: str, places: Sequence[float], names: Sequence[str]
     for label, (_, plain) in zip(ticks.get_ticklabels(), texts, strict=True):
         label.set(fontsize="small", **plain, **how)
     return len(places) - len(texts)
-
-
-def _part_of_axis(ax: Any, axis: str, places: Sequence[float]) -> float:
-    """Return which part of an axis these places cover, each with half of the way to the next around it."""
-    low, high = sorted(ax.get_xlim() if axis == "x" else ax.get_ylim())
-    covered = (
-        (max(places) - min(places)) * len(places) / max(len(places) - 1, 1) if len(places) > 1 else high - low
-    )
-    return float(min(covered / (high - low), 1.0)) or 1.0
 
 
 def heading(ax: Any, title: str, note: str = "") -> None:
@@ -165,15 +159,15 @@ def write_cells(ax: Any, numbers: Array, image: Array, pattern: str) -> bool:
 
 
 def _wrapped(ax: Any, text: str, size: Any) -> str:
+    """Break a text into lines that are about as long as the axes will be wide after they are laid out."""
+    names = [text_size(ax, label.get_text())[0] for label in ax.get_yticklabels()]
+    room = WIDER * size_in_pixels(ax)[0] - max([*names, USUAL_NAME]) + USUAL_NAME
     one, _ = text_size(ax, "x", size)
-    width = max(int(size_in_pixels(ax)[0] / one * 1.2), 16)
-    return "\n".join(textwrap.wrap(text, width))
+    return "\n".join(textwrap.wrap(text, max(int(room / one), 16)))
 
 
-def place_labels(
-    ax: Any, places: Array, labels: Sequence[str], order: Sequence[int], inside: Array | None = None
-) -> int:
-    """Write labels in the middle of these places, in this order, leaving out those that would overlap.
+def place_labels(ax: Any, places: Array, labels: Sequence[str], order: Sequence[int]) -> int:
+    """Write labels in the middle of these places, leaving out those that would overlap others.
 
     Parameters
     ----------
@@ -183,8 +177,6 @@ def place_labels(
     labels : sequence of k str
     order : sequence of int
         Which to write, the most important first.
-    inside : ndarray of shape (k, 3), optional
-        The color that each label is written on. Otherwise they get an outline of the background's color.
 
     Returns
     -------
@@ -193,6 +185,7 @@ def place_labels(
     """
     from matplotlib.patheffects import withStroke
 
+    outline = withStroke(linewidth=2.5, foreground=background(ax))
     ax.apply_aspect()
     around = ax.get_window_extent()
     boxes = np.empty((0, 4))  # left, bottom, right, top
@@ -204,11 +197,7 @@ def place_labels(
         apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])
         if not apart.any(axis=1).all() or box[0] < around.x0 or box[2] > around.x1:
             continue
-        how: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 6}
-        if inside is None:
-            how["path_effects"] = [withStroke(linewidth=2.5, foreground=background(ax))]
-        else:
-            how["color"] = contrasting(inside[place][None])[0]
+        how = {"ha": "center", "va": "center", "zorder": 6, "path_effects": [outline]}
         write(ax, float(places[place][0]), float(places[place][1]), labels[place], **how)
         boxes = np.vstack([boxes, box])
     return len(boxes)
