@@ -123,25 +123,12 @@ def draw_similarity(path):
     points, _ = make_pattern("bridge", rng=2)
     h = graphsoft.hierarchy(points, levels=[30, 8, 2])
     node = int(np.argmin(np.abs(points - [-1.7, 0.3]).sum(axis=1)))
-    walks = {f"{t} steps": graphsoft.multistep(h.graph, t) for t in (2, 64)}
-    for number, level in enumerate(h, start=1):
-        walks[f"level {number}, {len(level.mass)} clusters"] = level.equivalent_adjacency
-    figure, panels = plt.subplots(2, 3, figsize=(11.5, 4.6), layout="constrained")
-    first, second = sp.triu(h.graph.adjacency).nonzero()
-    panels[0, 0].plot(*np.stack([points[first], points[second]]).transpose(2, 0, 1), color="#ccd1d9", lw=0.6)
-    panels[0, 0].scatter(*points.T, color="#5b6472", s=14, linewidths=0, zorder=2)
-    panels[0, 0].set_title("the graph, and the chosen point", fontsize=10)
-    for panel, (title, walk) in zip(panels.flat[1:], walks.items(), strict=True):
-        similar = walk.row(node) / h.graph.degrees  # relative to a walk of endlessly many steps
-        order = np.argsort(similar)
-        shade = np.sqrt(similar / similar.max())[order]
-        panel.scatter(*points[order].T, c=shade, cmap="Blues", vmin=-0.2, vmax=1, s=18, linewidths=0)
-        panel.set_title(title, fontsize=10)
-    for panel in panels.flat:
-        panel.plot(*points[node], "*", color="#d62728", ms=11, mec="white", mew=0.8, zorder=3)
-        panel.set_aspect("equal")
-        panel.axis("off")
-    figure.suptitle("How similar every point is to the star: darker is more similar", fontsize=11)
+    figure, panels = plt.subplots(2, 3, figsize=(11.5, 5.2), layout="constrained")
+    graphsoft.plots.map(h, -1, panels[0, 0])
+    for steps, panel in zip((2, 64), panels[0, 1:], strict=True):
+        graphsoft.plots.walk(h, node, panel, steps=steps)
+    for level, panel in enumerate(panels[1]):
+        graphsoft.plots.walk(h, node, panel, level=level)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 

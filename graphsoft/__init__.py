@@ -136,7 +136,18 @@ _HOME = {
 
 
 # Modules that are used by their names, as `graphsoft.methods.METHODS`.
-_MODULES = ("cuts", "datasets", "methods", "metrics", "normalization", "patterns", "tl", "topics")
+_MODULES = (
+    "colors",
+    "cuts",
+    "datasets",
+    "methods",
+    "metrics",
+    "normalization",
+    "patterns",
+    "plots",
+    "tl",
+    "topics",
+)
 
 
 def __getattr__(name: str) -> Any:
