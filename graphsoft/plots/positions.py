@@ -42,7 +42,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     ax : Axes, optional
         Where to draw. Without it there is a new figure.
     coordinates : array-like of shape (n, 2), optional
-        Such as a UMAP. By default the features, if there are two.
+        Such as a UMAP. By default the features if there are two, else ``h.layout()``.
     torn : float
         Points have an outline if their likeliest cluster is less likely than this. Of very many points, which
         are too small for outlines, torn ones fade into the background.
@@ -102,9 +102,7 @@ def _places(h: Hierarchy, coordinates: Any) -> Array:
     features = h.features
     if isinstance(features, Features) and not sp.issparse(features.values) and features.values.shape[1] == 2:
         return np.asarray(features.values, dtype=np.float64)
-    raise InputError(
-        "coordinates", "are not given, and there are no two features", "pass x and y of each point"
-    )
+    return h.layout().astype(np.float64)
 
 
 def _draw_edges(ax: Any, h: Hierarchy, places: Array, opacity: float) -> int:

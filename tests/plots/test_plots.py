@@ -344,7 +344,6 @@ def test_text_has_the_color_of_the_style(h, style):
         (lambda h: plots.entropy(h, 3), "ax: got 3"),
         (lambda h: plots.tree(h, kind="bush"), "kind: got 'bush'"),
         (lambda h: plots.memberships(h, 2), "level: got 2"),
-        (plots.map, "coordinates: are not given"),
         (lambda h: plots.map(h, coordinates=np.zeros((3, 2))), r"coordinates: has shape \(3, 2\)"),
         (lambda h: plots.map(h, coordinates=spread(h), torn=2), "torn: got 2"),
         (lambda h: plots.walk(h, "nobody", steps=1), "name: there is no point 'nobody'"),
@@ -374,3 +373,19 @@ def test_without_matplotlib_one_error_says_what_to_install(h, monkeypatch):
             ImportError, match=r"graphsoft.plots needs matplotlib: pip install 'graphsoft\[plot\]'"
         ):
             draw(h)
+
+
+def test_points_without_coordinates_lie_where_the_layout_puts_them():
+    h = graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4])
+    ax = plots.map(h, ax=new_axes())
+    drawn = np.concatenate([spots.get_offsets() for spots in ax.collections if hasattr(spots, "get_sizes")])
+    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    np.testing.assert_allclose(np.sort(drawn, axis=0), np.sort(h.layout(), axis=0))
+
+
+def test_clusters_lie_where_the_circles_are():
+    h = graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4])
+    ax = plots.cluster_graph(h, 0, new_axes())
+    patches = ax.collections[-1].get_paths()
+    centers = [(path.vertices.max(axis=0) + path.vertices.min(axis=0)) / 2 for path in patches]
+    np.testing.assert_allclose(centers, h.circles()[0].centers, atol=1e-5)
