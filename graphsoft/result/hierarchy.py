@@ -27,6 +27,7 @@ from graphsoft.result import exporting
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
+from graphsoft.result.exploring import explore
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
@@ -96,6 +97,7 @@ class Hierarchy(Sequence[Level]):
         return self.graph.nodes
 
     # Longer methods are functions of modules of their own.
+    explore = explore
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
