@@ -9,7 +9,7 @@ export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   const parts = new URLSearchParams();
   if (state.chosen !== null) parts.set("cluster", data.id(state.chosen));
   if (state.point !== null) parts.set("point", String(state.point));
-  if (state.level !== first.level) parts.set("level", String(state.level));
+  if (state.level !== levelAtFirst(state.chosen, data, first)) parts.set("level", String(state.level));
   if (state.zoom !== data.root) parts.set("zoom", data.id(state.zoom));
   if (state.shape !== first.shape) parts.set("shape", state.shape);
   if (state.stage !== first.stage) parts.set("view", state.stage);
@@ -31,13 +31,18 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
   return {
     chosen: chosen === data.root ? null : chosen,
     point: whole("point", data.head.shown),
-    level: whole("level", data.levels.length) ?? first.level,
+    level: whole("level", data.levels.length) ?? levelAtFirst(chosen, data, first),
     zoom: data.node(parts.get("zoom") ?? "") ?? data.root,
     shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
     stage: stages.includes(stage) ? stage : first.stage,
     search: parts.get("search") ?? "",
     names: namesOf(parts.get("names"), data),
   };
+}
+
+/** The level that goes without saying: that of the chosen cluster. */
+function levelAtFirst(chosen: number | null, data: Data, first: Kept): number {
+  return chosen === null || chosen === data.root ? first.level : data.levelOf(chosen);
 }
 
 function namesOf(text: string | null, data: Data): Map<string, string> {
@@ -63,16 +68,20 @@ const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "shape", "stage"]
 export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
   const first: Kept = store.state;
   let following = false;
-  const read = (): void => {
+  const read = (step: boolean): void => {
     following = true;
     const found = stateOf(location.hash.slice(1), data, first, stages);
     const same = fragmentOf(found, data, first) === fragmentOf(store.state, data, first);
-    if (!same) store.set(found);
+    if (!same) store.set(found, { step });
     following = false;
   };
-  read();
-  window.addEventListener("popstate", read);
-  window.addEventListener("hashchange", read);
+  read(false);
+  window.addEventListener("popstate", () => {
+    read(true);
+  });
+  window.addEventListener("hashchange", () => {
+    read(true);
+  });
   store.subscribe((state, changed) => {
     if (following) return;
     const fragment = fragmentOf(state, data, first);

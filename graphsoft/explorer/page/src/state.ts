@@ -81,15 +81,15 @@ export class Store {
     this.tell(changed);
   }
 
-  /** Choose a cluster, or nothing. The level follows, and the icicle shows it. */
-  choose(node: number | null): void {
+  /** Choose a cluster, or nothing, and perhaps one of its points. The level follows, and the icicle shows it. */
+  choose(node: number | null, point: number | null = null): void {
     if (node === null || node === this.data.root) {
-      this.set({ chosen: null, point: null });
+      this.set({ chosen: null, point });
       return;
     }
-    const visible = this.data.path(node).includes(this.current.zoom);
-    const zoom = visible ? this.current.zoom : this.commonAncestor(node, this.current.zoom);
-    this.set({ chosen: node, point: null, level: this.data.levelOf(node), zoom });
+    const { zoom } = this.current;
+    const visible = this.data.path(node).includes(zoom) ? zoom : this.commonAncestor(node, zoom);
+    this.set({ chosen: node, point, level: this.data.levelOf(node), zoom: visible });
   }
 
   rename(node: number, name: string): void {

@@ -33,11 +33,16 @@ export function icicleCells(tree: HierarchyNode<number>): Cell[] {
   return placed.descendants().map(cellOf);
 }
 
+// The zoomed node says little: its row is lower than the others, by this part.
+const LOWER = 0.5;
+
 /** The part of an icicle that a node fills, with the cells below it, as parts of its area. */
 export function zoomedIcicle(cells: readonly Cell[], focus: Cell): Cell[] {
   const width = Math.max(focus.x1 - focus.x0, Number.MIN_VALUE);
   const bottom = cells.reduce((most, cell) => Math.max(most, cell.y1), 0);
-  const height = bottom - focus.y0;
+  const rows = bottom - focus.y0;
+  const down = (row: number): number =>
+    Math.max(row - focus.y0 - LOWER, (row - focus.y0) * (1 - LOWER)) / (rows - LOWER);
   const found = [];
   for (const cell of cells) {
     if (cell.y0 < focus.y0 || cell.x1 <= focus.x0 || cell.x0 >= focus.x1) continue;
@@ -45,8 +50,8 @@ export function zoomedIcicle(cells: readonly Cell[], focus: Cell): Cell[] {
       node: cell.node,
       x0: (cell.x0 - focus.x0) / width,
       x1: (cell.x1 - focus.x0) / width,
-      y0: (cell.y0 - focus.y0) / height,
-      y1: (cell.y1 - focus.y0) / height,
+      y0: down(cell.y0),
+      y1: down(cell.y1),
     });
   }
   return found;

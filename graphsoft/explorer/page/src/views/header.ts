@@ -3,6 +3,7 @@ import type { Data } from "../data.ts";
 import { button, element } from "../dom.ts";
 import { count, number, plural } from "../format.ts";
 import type { Scheme, Store } from "../state.ts";
+import { mountFinder } from "./finder.ts";
 import type { View } from "./view.ts";
 
 const NEXT_SCHEME: Record<Scheme, Scheme> = { auto: "dark", dark: "light", light: "auto" };
@@ -21,6 +22,7 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
     max: data.levels.length - 1,
     step: 1,
     id: "level",
+    "aria-label": "Level",
     list: "levels",
   });
   level.addEventListener("input", () => {
@@ -53,6 +55,8 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
   const scheme = button("", () => {
     store.set({ scheme: NEXT_SCHEME[store.state.scheme] });
   });
+  const find = element("div", { class: "find", role: "search" });
+  const finder = mountFinder(find, data, store);
   const about = element("dialog", { "aria-label": "What was done" });
   const open = button("About", () => {
     about.showModal();
@@ -79,7 +83,7 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
       element("h1", {}, head.title),
       element("p", {}, facts.join(" \u00b7 ")),
     ),
-    element("div", { class: "find" }),
+    find,
     element(
       "div",
       { class: "level" },
@@ -104,7 +108,14 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
   };
   const stop = store.subscribe(show);
   show();
-  return { resize: () => undefined, destroy: stop };
+  return {
+    resize: () => undefined,
+    destroy: () => {
+      stop();
+      finder.destroy();
+      place.replaceChildren();
+    },
+  };
 }
 
 function list(texts: readonly string[]): HTMLElement {
