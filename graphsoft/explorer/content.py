@@ -5,16 +5,17 @@ The contract with ``page/src/data.ts``, which has the same table. Points of the 
 row has, and the other arrays hold all entries, row after row.
 
 Head, as JSON in the page itself:
-  ``format`` 1, ``title``, ``points`` (n), ``shown``, ``edges``, ``components``, ``notes`` (texts: what was done),
-  ``limits`` (texts: what was left out of the page), ``features`` (what a score measures, or null),
+  ``format`` 1, ``title``, ``points`` (n), ``shown``, ``edges``, ``components``,
+  ``notes`` (texts: what was done), ``limits`` (texts: what was left out of the page),
+  ``features`` (what a score measures, or null),
   ``box`` ([x0, y0, x1, y1] of the coordinates), ``given`` (whether the caller gave the coordinates),
   ``images`` (null, ``{"form": "files"}``, or
   ``{"form": "sheets", "width", "height", "columns", "rows", "sheets"}``),
-  ``levels`` ([{"clusters", "log_likelihood", "status", "entropy"}], finest first; ``entropy`` is the largest),
+  ``levels`` ([{"clusters", "log_likelihood", "status", "entropy"}], finest first; ``entropy`` the largest),
   ``members`` ({name: {"kind", "length"}}).
 
 Of each level l, as ``l/...``, with m clusters:
-  mass f4[m], size u4[m], color u1[3m], certainty f4[m] (-1: no such points), conductance f4[m] (-1: undefined)
+  mass f4[m], size u4[m], color u1[3m], certainty f4[m], conductance f4[m] (-1 where not defined)
   parent u[m] (the likeliest), rows of m: parents_count, parents_cluster u, parents_chance f4 (not at the top)
   rows of m: graph_count, graph_cluster u, graph_weight f4 (largest entries of ``h[l].graph``, none diagonal)
   rows of m: near_count, near_cluster u, near_chance f4 (chances of one step along an edge)
@@ -25,7 +26,7 @@ Of each level l, as ``l/...``, with m clusters:
   entropy u1[shown] (times 255 / the level's largest)
   rows of m: class_count, class_label u, class_points u (of all n points, with labels)
 
-Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (only if some are left out).
+Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (if some are left out).
 Texts, as JSON: cluster_names ({id: name}), names, texts ([...] of shown), features ([...]), labels ([...]).
 With labels: label u[shown]. With images: image/0, image/1, ... of bytes (sheets), or image_size u4[shown]
 and image/0 (files, one after another).
@@ -197,8 +198,11 @@ def _add_level(
     members.add_array(prefix + "entropy", np.rint(entropy * (TOP / largest)).astype(np.uint8))
     likelihood = level.log_likelihood if np.isfinite(level.log_likelihood) else None
     return {
-        "clusters": count, "log_likelihood": likelihood, "status": clean_text(level.status), "entropy": largest
-    }  # fmt: skip
+        "clusters": count,
+        "log_likelihood": likelihood,
+        "status": clean_text(level.status),
+        "entropy": largest,
+    }
 
 
 def torn_points(shares: Rows, clusters: int) -> Rows:
@@ -249,7 +253,7 @@ def torn_points(shares: Rows, clusters: int) -> Rows:
 
 
 def _rank(sorted_groups: Array) -> Array:
-    """Number the members of each group from 0."""
+    """Count from 0 within each group."""
     begins = np.flatnonzero(np.diff(sorted_groups, prepend=-1))
     lengths = np.diff(np.append(begins, len(sorted_groups)))
     return np.asarray(np.arange(len(sorted_groups)) - np.repeat(begins, lengths))

@@ -80,7 +80,9 @@ def checked_coordinates(coordinates: Any, count: int) -> Array:
         raise InputError(
             "coordinates", f"got shape {table.shape}", f"give two for each point, shape ({count}, 2)"
         )
-    if not np.isfinite(table.max(axis=0) - table.min(axis=0)).all():
+    with np.errstate(over="ignore"):
+        spans = table.max(axis=0) - table.min(axis=0)
+    if not np.isfinite(spans).all():
         raise InputError("coordinates", "are too far apart for float64", "rescale them")
     return table
 

@@ -90,12 +90,12 @@ def checked_images(images: Any, count: int) -> Images:
 
 
 def png(pixels: Array) -> bytes:
-    """Write uint8 pixels of shape (height, width, 1, 3 or 4) as a PNG file.
+    r"""Write uint8 pixels of shape (height, width, 1, 3 or 4) as a PNG file.
 
     Examples
     --------
     >>> png(np.zeros((1, 1, 1), dtype=np.uint8))[:8]
-    b'\\x89PNG\\r\\n\\x1a\\n'
+    b'\x89PNG\r\n\x1a\n'
     """
     height, width, channels = pixels.shape
     color = {1: 0, 3: 2, 4: 6}[channels]
@@ -164,7 +164,7 @@ def _checked_pixels(array: Array, count: int) -> Array:
         if not (array.min() >= 0 and array.max() <= 1):  # NaN too
             problem = f"has numbers from {array.min():g} to {array.max():g}"
             raise InputError("images", problem, "let floats be from 0 to 1, or give uint8")
-        return np.rint(array * 255).astype(np.uint8)
+        return np.asarray(np.rint(array * 255).astype(np.uint8))
     if array.dtype == bool:
         return array.astype(np.uint8) * np.uint8(255)
     raise InputError("images", f"has dtype {array.dtype}", "give uint8 from 0 to 255, or floats from 0 to 1")

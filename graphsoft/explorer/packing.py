@@ -1,6 +1,6 @@
 """Members of a page: arrays, texts and files, compressed and written as base64.
 
-A page holds each member in a script element of its own, whose type is no script, so a browser keeps it as text
+A page holds each member in a script element of its own. Its type is no script, so a browser keeps it as text
 until the page decodes it. Base64 has no character that HTML could take for a tag.
 """
 

@@ -34,7 +34,7 @@ def chosen_points(labels: Array, needed: Collection[int], count: int = MAX_POINT
     Examples
     --------
     >>> chosen_points(np.array([0, 0, 0, 0, 1, 1]), [5], count=3).points.tolist()
-    [1, 3, 5]
+    [1, 3, 4, 5]
     """
     total = len(labels)
     if total <= count:

@@ -1,46 +1,20 @@
-"""Colors and places for as long as `graphsoft.colors` and `h.layout()` are not there."""
+"""Places of points for as long as `h.layout()` is not there."""
 
 from __future__ import annotations
 
-import colorsys
 from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
 
-__all__ = ["cluster_colors", "layout"]
+__all__ = ["layout"]
 
 GOLDEN = 0.6180339887498949
 
 
-def cluster_colors(tree: Any) -> list[Array]:
-    """Choose a color for every cluster: for each level uint8 of shape (m, 3)."""
-    tops = tree.level_sizes[-1]
-    colors = {}
-    for node in reversed(tree.nodes):
-        if node.level == len(tree.level_sizes):
-            continue
-        if node.level == len(tree.level_sizes) - 1:
-            colors[node.id] = ((node.index * GOLDEN) % 1.0, 0.45, 0.55 if tops > 1 else 0.65)
-        for place, child in enumerate(node.children):
-            hue, light, strength = colors[node.id]
-            shift = (place + 0.5) / len(node.children) - 0.5
-            colors[child] = (hue + 0.04 * shift, min(max(light + 0.16 * shift, 0.3), 0.7), strength)
-    return [
-        np.array(
-            [
-                [round(255 * part) for part in colorsys.hls_to_rgb(*colors[f"{level}-{index}"])]
-                for index in range(size)
-            ],
-            dtype=np.uint8,
-        )
-        for level, size in enumerate(tree.level_sizes)
-    ]
-
-
 def layout(h: Any) -> Array:
-    """Place the points: around the centers of their finest clusters, which lie around those of their parents."""
+    """Place points around their finest clusters, and these around their parents."""
     tree, places = h.tree, {h.tree.root.id: (0.0, 0.0, 1.0)}
     for node in tree.walk():
         x, y, radius = places[node.id]

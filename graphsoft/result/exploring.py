@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.colors import cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_coordinates, checked_given
 from graphsoft.explorer.page import Explorer
-from graphsoft.explorer.stand_in import cluster_colors, layout
+from graphsoft.explorer.stand_in import layout
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.result.description import certainties
@@ -87,7 +88,7 @@ def explore(
         check_target(path)
     graph = intact_graph(h)
     count = len(graph)
-    if names is None and graph.nodes != range(count):
+    if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
@@ -95,7 +96,7 @@ def explore(
     places = checked_coordinates(coordinates, count) if placed else None
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
     given = Given(coordinates=layout(h) if places is None else places, placed=placed, **known)
-    colors = cluster_colors(h.tree)
+    colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
     levels = [_facts(h, level, colors[level], apart[level]) for level in range(len(h))]
     facts = {
         "edges": h.report.edges,

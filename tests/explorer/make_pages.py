@@ -80,7 +80,9 @@ def large(folder: Path, points: int = 100_000, levels: tuple[int, ...] = (10_000
     data = centers[rng.integers(0, len(centers), points)] + rng.normal(size=(points, 2)) * 0.2
     h = graphsoft.hierarchy(data, levels=list(levels))
     texts = [f"the text of point {point}, which says little" for point in range(points)]
-    h.explore(folder / "large.html", coordinates=data, texts=texts, names=[f"p{point}" for point in range(points)])
+    h.explore(
+        folder / "large.html", coordinates=data, texts=texts, names=[f"p{point}" for point in range(points)]
+    )
 
 
 def main(folder: Path) -> None:

@@ -81,7 +81,7 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
       "div",
       { class: "title" },
       element("h1", {}, head.title),
-      element("p", {}, facts.join(" \u00b7 ")),
+      element("p", { title: facts.join(" \u00b7 ") }, facts.join(" \u00b7 ")),
     ),
     find,
     element(

@@ -10,7 +10,7 @@ import { cellAt, icicleCells, massTree, treemapCells, zoomedIcicle, type Cell } 
 import type { View } from "./view.ts";
 
 // Pixels: what can be seen, and what can hold a name.
-const SEEN = 0.4;
+const SEEN = 0.5;
 const NAMED = { width: 26, height: 14 };
 const MOST_NAMED = 600;
 const LINE = 18; // of a treemap's headings
@@ -63,12 +63,26 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     const context = canvas.getContext("2d")!;
     context.scale(ratio, ratio);
     const { chosen, hovered } = store.state;
+    let row = -1;
+    let filled = 0; // how far to the right the row is drawn
     for (const cell of cells) {
-      const wide = (cell.x1 - cell.x0) * width;
-      if (wide < SEEN) continue;
-      const gap = wide > 4 ? 1 : 0;
+      if (cell.y0 !== row) {
+        row = cell.y0;
+        filled = -1;
+      }
+      const right = cell.x1 * width;
+      const wide = right - cell.x0 * width;
+      // of cells that cannot be seen alone, one is drawn for as many as can be seen
+      if (wide < SEEN && right - filled < SEEN) continue;
+      const left = wide < SEEN ? Math.max(filled, right - SEEN) : cell.x0 * width;
       context.fillStyle = rgb(data.color(cell.node));
-      context.fillRect(cell.x0 * width, cell.y0 * height, wide - gap, (cell.y1 - cell.y0) * height - 1);
+      context.fillRect(
+        left,
+        cell.y0 * height,
+        right - left - (wide > 4 ? 1 : 0),
+        (cell.y1 - cell.y0) * height - 1,
+      );
+      filled = right;
     }
     for (const node of [hovered, chosen]) {
       const cell = node === null ? undefined : cells.find((each) => each.node === node);

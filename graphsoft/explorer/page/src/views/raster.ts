@@ -3,6 +3,8 @@
  * graphics card: a frame takes a few milliseconds.
  */
 
+const SOLID = 250; // an opacity, from which nothing below is seen
+
 /** Pixels per unit of the points' coordinates, and where the origin is. */
 export interface Transform {
   scaleX: number;
@@ -38,28 +40,25 @@ export function drawDots(pixels: Pixels, dots: Dots, transform: Transform, radiu
     const centerX = Math.round(x[dot]! * transform.scaleX + transform.x);
     const centerY = Math.round(y[dot]! * transform.scaleY + transform.y);
     if (centerX < reach || centerY < reach || centerX >= width - reach || centerY >= height - reach) continue;
-    const red = rgba[4 * dot]!;
-    const green = rgba[4 * dot + 1]!;
-    const blue = rgba[4 * dot + 2]!;
-    const solid = (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+    const solid = 0xff000000 | (rgba[4 * dot + 2]! << 16) | (rgba[4 * dot + 1]! << 8) | rgba[4 * dot]!;
+    // red and blue are blended together, as two parts of one number
+    const redBlue = Math.imul(solid & 0xff00ff, opacity);
+    const green = Math.imul(solid & 0xff00, opacity);
+    const rest = 256 - opacity;
     for (let row = -reach; row <= reach; row++) {
       const span = spans[row + reach]!;
       if (span < 0) continue;
       const middle = (centerY + row) * width + centerX;
-      if (opacity >= 250) {
-        values.fill(solid, middle - span, middle + span + 1);
+      if (opacity >= SOLID) {
+        for (let at = middle - span; at <= middle + span; at++) values[at] = solid;
         continue;
       }
       for (let at = middle - span; at <= middle + span; at++) {
         const below = values[at]!;
-        const r = below & 255;
-        const g = (below >> 8) & 255;
-        const b = (below >> 16) & 255;
         values[at] =
           0xff000000 |
-          ((b + (((blue - b) * opacity) >> 8)) << 16) |
-          ((g + (((green - g) * opacity) >> 8)) << 8) |
-          (r + (((red - r) * opacity) >> 8));
+          (((Math.imul(below & 0xff00ff, rest) + redBlue) >>> 8) & 0xff00ff) |
+          (((Math.imul(below & 0xff00, rest) + green) >>> 8) & 0xff00);
       }
     }
   }
