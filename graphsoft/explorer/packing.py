@@ -23,7 +23,7 @@ __all__ = ["Members", "clean_text", "narrowed", "printable_text", "unpacked"]
 KINDS = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "i4": np.int32, "f4": np.float32}
 LETTERS = {np.dtype(kind): letters for letters, kind in KINDS.items()}
 JSON, BYTES = "json", "bytes"
-LEVEL = 9  # of compression: pages are written once and opened often
+LEVEL = 6  # of compression: more takes three times as long, and saves some percent
 
 
 @dataclass(frozen=True)
