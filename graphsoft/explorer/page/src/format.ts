@@ -17,7 +17,7 @@ export function number(value: number): string {
 
 export function percent(share: number): string {
   const value = 100 * share;
-  return `${value > 0 && value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+  return `${value > 0 && value < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 
 export function rgb(color: Color): string {

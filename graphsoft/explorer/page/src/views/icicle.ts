@@ -10,7 +10,7 @@ import { cellAt, icicleCells, massTree, treemapCells, zoomedIcicle, type Cell } 
 import type { View } from "./view.ts";
 
 // Pixels: what can be seen, and what can hold a name.
-const SEEN = 0.5;
+const SEEN = 1;
 const NAMED = { width: 26, height: 14 };
 const MOST_NAMED = 600;
 const LINE = 18; // of a treemap's headings
@@ -41,6 +41,7 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
   const placeOf = new Map(whole.map((cell) => [cell.node, cell]));
   const total = data.mass(data.root);
   let cells: Cell[] = [];
+  let laidOut = ""; // for what the cells are
   let shown: Cell | null = null; // the part of the icicle that is in view, while zooming between two nodes
   let frame = 0;
 
@@ -49,9 +50,14 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     height: area.clientHeight,
   });
 
+  /** Lay the cells out, unless they are as they were. */
   const layOut = (): void => {
     const { zoom, shape, level } = store.state;
-    if (shape === "treemap") cells = treemapCells(tree, zoom, level, data, { ...size(), line: LINE });
+    const { width, height } = size();
+    const wanted = shape === "treemap" ? `${zoom} ${level} ${width} ${height}` : `${zoom}`;
+    if (wanted === laidOut && !shown) return;
+    laidOut = shown ? "" : wanted;
+    if (shape === "treemap") cells = treemapCells(tree, zoom, level, data, { width, height, line: LINE });
     else cells = zoomedIcicle(whole, shown ?? placeOf.get(zoom)!);
   };
 
@@ -72,16 +78,15 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
       }
       const right = cell.x1 * width;
       const wide = right - cell.x0 * width;
-      // of cells that cannot be seen alone, one is drawn for as many as can be seen
-      if (wide < SEEN && right - filled < SEEN) continue;
-      const left = wide < SEEN ? Math.max(filled, right - SEEN) : cell.x0 * width;
+      const top = cell.y0 * height;
+      const high = (cell.y1 - cell.y0) * height - 1;
       context.fillStyle = rgb(data.color(cell.node));
-      context.fillRect(
-        left,
-        cell.y0 * height,
-        right - left - (wide > 4 ? 1 : 0),
-        (cell.y1 - cell.y0) * height - 1,
-      );
+      if (wide >= SEEN) {
+        context.fillRect(cell.x0 * width, top, wide - (wide > 4 ? 1 : 0), high);
+      } else if (Math.floor(right) > Math.floor(filled)) {
+        // of cells that cannot be seen alone, one fills the pixel
+        context.fillRect(Math.floor(right), top, 1, high);
+      }
       filled = right;
     }
     for (const node of [hovered, chosen]) {
