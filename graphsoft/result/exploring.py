@@ -13,7 +13,6 @@ from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_coordinates, checked_given
 from graphsoft.explorer.page import Explorer
-from graphsoft.explorer.stand_in import layout
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.result.description import certainties
@@ -59,7 +58,7 @@ def explore(
         Known classes of the points.
     coordinates : array_like of shape (n, 2), optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
-        a layout made from the hierarchy.
+        those of :meth:`layout`.
     features : sequence of d names, table of shape (n, d), or pair of both, optional
         What sets clusters apart is found in this table, or in the features that were clustered; see
         :meth:`distinctive`. A pair is a table and the names of its columns.
@@ -95,7 +94,7 @@ def explore(
     placed = coordinates is not None
     places = checked_coordinates(coordinates, count) if placed else None
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
-    given = Given(coordinates=layout(h) if places is None else places, placed=placed, **known)
+    given = Given(coordinates=h.layout() if places is None else places, placed=placed, **known)
     colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
     levels = [_facts(h, level, colors[level], apart[level]) for level in range(len(h))]
     facts = {
