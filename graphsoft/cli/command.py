@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from graphsoft.cli.fitting import cluster, graph, hierarchy, suggest
-from graphsoft.cli.models import compare, convert, describe, info, predict
+from graphsoft.cli.models import compare, convert, describe, explore, info, predict
 from graphsoft.cli.options import NAMES
 from graphsoft.cli.terminal import say
 from graphsoft.errors import GraphsoftWarning, InputError
@@ -135,5 +135,5 @@ def program(**_: Any) -> None:
     """Soft clusters of a sparse graph, as a tree."""
 
 
-for command in (hierarchy, cluster, graph, predict, suggest, describe, compare, convert, info):
+for command in (hierarchy, cluster, graph, predict, suggest, describe, compare, convert, explore, info):
     program.add_command(command)

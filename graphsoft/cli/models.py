@@ -1,9 +1,10 @@
-"""The commands that look at what was saved: predict, describe, compare, convert, info."""
+"""The commands that look at what was saved: predict, describe, compare, convert, explore, info."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from graphsoft.datasets import Dataset
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["compare", "convert", "describe", "info", "predict"]
+__all__ = ["compare", "convert", "describe", "explore", "info", "predict"]
 
 PENGUINS = "penguins.graphsoft"  # which the first example of the help saves
 
@@ -113,6 +114,23 @@ def convert(source: str, target: str) -> None:
     convert_file(source, target)
 
 
+@click.command(epilog=example(f"graphsoft explore {PENGUINS} -o penguins.html"))
+@click.argument("model", type=FILE)
+@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="the HTML file to write")
+@click.option("--title", help="what the page is called (the name of the model)")
+@click.option("--data", type=FILE, metavar="FILE", help="a table of the same points, for labels and texts")
+@click.option("--labels", metavar="NAME", help="known classes of the points: a column of the table")
+@click.option("--texts", metavar="NAME", help="what is read of a point: a column of the table")
+def explore(model: str, output: str, title: str | None, **options: Any) -> None:
+    """Write one HTML page that shows a saved hierarchy, and opens without a network."""
+    from graphsoft.cli.writing import check_file
+
+    check_file(output, model)
+    h = _hierarchy(model)
+    known = {name: _column(h, options["data"], name, options[name]) for name in ("labels", "texts")}
+    h.explore(output, title=Path(model).stem if title is None else title, **known)
+
+
 @click.command(epilog=example(f"graphsoft info {PENGUINS}"))
 @shared.reading
 @click.option("--labels", metavar="NAME", help="known classes: a column, array or node attribute")
@@ -149,6 +167,16 @@ def _hierarchy(name: str) -> Hierarchy:
         problem = f"{name!r} holds a {type(found).__name__.lower()}, not a hierarchy"
         raise InputError("model", problem, "give a file that graphsoft hierarchy --save wrote")
     return found
+
+
+def _column(h: Hierarchy, table: str | None, argument: str, title: str | None) -> Any:
+    """Read one column of a table with a row for each point, in their order or with their names."""
+    if title is None:
+        return None
+    if table is None:
+        raise InputError(argument, "are in no table", "name it with --data")
+    found = _labels(h, table, {"labels": title, "kind": None})
+    return [found.get(name) for name in h.nodes] if isinstance(found, dict) else found
 
 
 def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:

@@ -50,9 +50,9 @@ NAMES = {
     **{
         name: "--" + name.replace("_", "-")
         for name in (
-            "output", "save", "levels", "level", "labels", "header", "columns", "drop", "obsm", "obsp",
-            "format", "scale", "metric", "weights", "affinity", "method", "min_children", "max_children",
-            "time_limit",
+            "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
+            "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
+            "max_children", "time_limit",
         )
     },
 }  # fmt: skip

@@ -21,13 +21,13 @@ from graphsoft.input.checks import callback, integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import frozen_rows, likeliest
-from graphsoft.methods import Clustering
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
 from graphsoft.result.circles import circles
-from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
+from graphsoft.result.comparing import compare
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
+from graphsoft.result.exploring import explore
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
@@ -99,6 +99,8 @@ class Hierarchy(Sequence[Level]):
         return self.graph.nodes
 
     # Longer methods are functions of modules of their own.
+    compare = compare
+    explore = explore
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
@@ -235,45 +237,6 @@ class Hierarchy(Sequence[Level]):
         scores, used = distinctive(values, self._memberships(level), count, known, statistic)
         ids = tuple(f"{level}-{cluster}" for cluster in range(len(scores)))
         return Distinctive(ids, scores, used)
-
-    def compare(self, other: Any) -> Comparison:
-        """Compare this hierarchy with another clustering of the same points.
-
-        Parameters
-        ----------
-        other : Hierarchy, Level, Clustering, mapping, list of sets, labels or memberships
-            If both have names of points, these are matched. A mapping, or a pandas Series indexed by names,
-            has a label for each name. Sets of names are communities as networkx has them. Labels,
-            memberships, levels and igraph's clusterings have a row for each point, in the order of `nodes`.
-
-        Returns
-        -------
-        Comparison
-            ``adjusted_rand`` and ``nmi`` for each pair of levels. ``matches`` says which clusters are found
-            again, which are split and which are merged. ``print`` shows it.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> club = nx.karate_club_graph()
-        >>> h = graphsoft.hierarchy(club, levels=[4, 2])
-        >>> found = h.compare(nx.get_node_attributes(club, "club"))
-        >>> found.adjusted_rand.round(2).tolist()
-        [[0.46], [0.88]]
-        >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
-        [('1-0', 'Officer', 0.84), ('1-1', 'Mr. Hi', 0.84)]
-        """
-        mine = NamedClusters.of_levels([self._memberships(at) for at in range(len(self))], self.nodes)
-        if isinstance(other, Hierarchy):
-            levels = [other._memberships(at) for at in range(len(other))]
-            theirs = NamedClusters.of_levels(levels, other.nodes)
-        elif isinstance(other, Clustering):
-            check_memberships(other.memberships, "other")
-            theirs = NamedClusters.of_levels([other.memberships], other.nodes or range(len(other.labels)))
-        else:
-            theirs = as_named_clusters(other, self.nodes)
-        return compared(mine, theirs)
 
     @watches_progress("neighbors")
     def predict_proba(

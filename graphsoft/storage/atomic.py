@@ -12,7 +12,7 @@ from typing import IO
 
 from graphsoft.errors import InputError
 
-__all__ = ["PathLike", "write_atomic"]
+__all__ = ["PathLike", "check_target", "write_atomic"]
 
 PathLike = str | os.PathLike[str]
 
@@ -39,12 +39,8 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     ...     path.read_text()
     'hello'
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError("path", f"there is no directory {str(target.parent)!r}", "make it first")
+    target = check_target(path)
     replaced = target.exists()
-    if replaced and not target.is_file():
-        raise InputError("path", f"{str(target)!r} is not an ordinary file", "give the name of a file")
     mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
     spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
     # with the old file's mode from the start, so that nobody else can read what is written
@@ -61,6 +57,22 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
         spare.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
+
+
+def check_target(path: PathLike) -> Path:
+    """Refuse a path that no file can be written to, as may be done before long work.
+
+    Examples
+    --------
+    >>> check_target("result.html").name
+    'result.html'
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError("path", f"there is no directory {str(target.parent)!r}", "make it first")
+    if target.exists() and not target.is_file():
+        raise InputError("path", f"{str(target)!r} is not an ordinary file", "give the name of a file")
+    return target
 
 
 def _sync_directory(directory: Path) -> None:

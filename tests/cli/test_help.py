@@ -18,7 +18,10 @@ from graphsoft.neighbors.nearest import METRICS
 from graphsoft.neighbors.weights import WEIGHTS
 
 ROOT = Path(command.__file__).parents[2]
-NAMES = ("hierarchy", "cluster", "graph", "predict", "suggest", "describe", "compare", "convert", "info")
+NAMES = (
+    "hierarchy", "cluster", "graph", "predict", "suggest", "describe", "compare", "convert", "explore",
+    "info",
+)  # fmt: skip
 
 
 def example_of(name):
@@ -33,7 +36,7 @@ def test_every_example_runs(tmp_path, monkeypatch, capsys):
         words = shlex.split(example_of(name))
         assert words[0] == name
         assert command.main(words) == 0, capsys.readouterr().err
-        assert capsys.readouterr().out or name in ("predict", "convert")
+        assert capsys.readouterr().out or name in ("predict", "convert", "explore")
         written = [word for word in words if word.endswith((".graphsoft", ".npz", ".json"))]
         assert all(Path(word).exists() for word in written)
     assert Path("predicted.csv").read_text().startswith('"point","level_0"')

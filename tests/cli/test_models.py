@@ -330,3 +330,17 @@ def test_graphs_and_suggestions_as_json(capsys, tmp_path):
 def test_outputs_are_checked_before_work(capsys, arguments, said):
     assert run(*arguments) == 1
     assert capsys.readouterr().err.startswith(f"graphsoft: {said}")
+
+
+def test_explore_writes_a_page_with_labels_of_a_table(penguins, tmp_path, capsys):
+    page = tmp_path / "penguins.html"
+    asked = ["explore", penguins, "-o", page, "--labels", "species"]
+    assert run(*asked) == 1
+    assert "--data" in capsys.readouterr().err
+    assert run(*asked, "--data", PENGUINS, "--title", "The penguins") == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<title>The penguins</title>" in text
+    assert 'id="member:label"' in text
+    assert run("explore", penguins, "-o", tmp_path / "none" / "x.html") == 1
+    assert run("explore", PENGUINS, "-o", page) == 1
+    assert page.read_text(encoding="utf-8") == text

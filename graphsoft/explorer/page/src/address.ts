@@ -1,0 +1,96 @@
+/** The state as the fragment of the address, so that a link and the back button lead to it. */
+import type { Data } from "./data.ts";
+import type { Shape, State, Store } from "./state.ts";
+
+/** What the fragment holds, in this order. */
+type Kept = Pick<State, "chosen" | "point" | "level" | "zoom" | "shape" | "stage" | "search" | "names">;
+
+export function fragmentOf(state: Kept, data: Data, first: Kept): string {
+  const parts = new URLSearchParams();
+  if (state.chosen !== null) parts.set("cluster", data.id(state.chosen));
+  if (state.point !== null) parts.set("point", String(state.point));
+  if (state.level !== levelAtFirst(state.chosen, data, first)) parts.set("level", String(state.level));
+  if (state.zoom !== data.root) parts.set("zoom", data.id(state.zoom));
+  if (state.shape !== first.shape) parts.set("shape", state.shape);
+  if (state.stage !== first.stage) parts.set("view", state.stage);
+  if (state.search) parts.set("search", state.search);
+  if (state.names.size) parts.set("names", JSON.stringify(Object.fromEntries(state.names)));
+  return parts.toString();
+}
+
+/** Read a fragment. What it does not say, or says wrongly, is as at first. */
+export function stateOf(fragment: string, data: Data, first: Kept, stages: readonly string[]): Kept {
+  const parts = new URLSearchParams(fragment);
+  const whole = (key: string, below: number): number | null => {
+    const text = parts.get(key) ?? "";
+    return /^\d{1,9}$/.test(text) && Number(text) < below ? Number(text) : null;
+  };
+  const chosen = data.node(parts.get("cluster") ?? "");
+  const stage = parts.get("view") ?? "";
+  const shape = parts.get("shape") ?? "";
+  return {
+    chosen: chosen === data.root ? null : chosen,
+    point: whole("point", data.head.shown),
+    level: whole("level", data.levels.length) ?? levelAtFirst(chosen, data, first),
+    zoom: data.node(parts.get("zoom") ?? "") ?? data.root,
+    shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
+    stage: stages.includes(stage) ? stage : first.stage,
+    search: parts.get("search") ?? "",
+    names: namesOf(parts.get("names"), data),
+  };
+}
+
+/** The level that goes without saying: that of the chosen cluster. */
+function levelAtFirst(chosen: number | null, data: Data, first: Kept): number {
+  return chosen === null || chosen === data.root ? first.level : data.levelOf(chosen);
+}
+
+function namesOf(text: string | null, data: Data): Map<string, string> {
+  const names = new Map<string, string>();
+  let read: unknown = null;
+  try {
+    read = JSON.parse(text ?? "null");
+  } catch {
+    // a link that was cut: what is left of it counts
+  }
+  if (typeof read === "object" && read !== null) {
+    for (const [id, name] of Object.entries(read)) {
+      const node = data.node(id);
+      if (node !== null && node !== data.root && typeof name === "string") names.set(id, name);
+    }
+  }
+  return names;
+}
+
+/** Keep the address and the store in step. A change of these fields becomes a step of the back button. */
+const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "shape", "stage"]);
+
+export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
+  const first: Kept = store.state;
+  let following = false;
+  const read = (step: boolean): void => {
+    following = true;
+    const found = stateOf(location.hash.slice(1), data, first, stages);
+    const same = fragmentOf(found, data, first) === fragmentOf(store.state, data, first);
+    if (!same) store.set(found, { step });
+    following = false;
+  };
+  read(false);
+  window.addEventListener("popstate", () => {
+    read(true);
+  });
+  window.addEventListener("hashchange", () => {
+    read(true);
+  });
+  store.subscribe((state, changed) => {
+    if (following) return;
+    const fragment = fragmentOf(state, data, first);
+    if (fragment === location.hash.slice(1)) return;
+    const step = [...changed].some((key) => STEPS.has(key));
+    try {
+      history[step ? "pushState" : "replaceState"](null, "", `#${fragment}`);
+    } catch {
+      // in a frame of a notebook there is no address to write to
+    }
+  });
+}

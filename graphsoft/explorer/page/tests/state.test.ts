@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fragmentOf, stateOf } from "../src/address.ts";
+import { Data } from "../src/data.ts";
+import { search } from "../src/search.ts";
+import { Store, type Key } from "../src/state.ts";
+import { madeSource } from "./made.ts";
+
+async function made(): Promise<{ data: Data; store: Store }> {
+  const data = await Data.open(madeSource().source);
+  return { data, store: new Store(data, "points") };
+}
+
+test("listeners hear what changed, once, until they stop", async () => {
+  const { store } = await made();
+  const heard: Key[][] = [];
+  const stop = store.subscribe((_, changed) => heard.push([...changed]));
+  store.set({ level: 0 });
+  store.set({ level: 0 });
+  stop();
+  store.set({ level: 1 });
+  assert.deepEqual(heard, [["level"]]);
+});
+
+test("choosing a cluster brings its level, and zooms out as far as needed", async () => {
+  const { store, data } = await made();
+  store.set({ zoom: 4 });
+  store.choose(0);
+  assert.deepEqual([store.state.chosen, store.state.level, store.state.zoom], [0, 0, data.root]);
+  store.set({ zoom: 3 });
+  store.choose(1);
+  assert.equal(store.state.zoom, 3);
+  store.choose(data.root);
+  assert.equal(store.state.chosen, null);
+});
+
+test("undo and redo take steps back and forth, and jump over what is no step", async () => {
+  const { store } = await made();
+  store.choose(3);
+  store.set({ search: "x" });
+  store.set({ hovered: 1 }, { step: false });
+  store.rename(3, "east");
+  store.undo();
+  assert.equal(store.nameOf(3), "left");
+  assert.equal(store.state.search, "x");
+  store.undo();
+  assert.equal(store.state.chosen, null);
+  assert.equal(store.canUndo, false);
+  store.undo();
+  store.redo();
+  store.redo();
+  assert.equal(store.nameOf(3), "east");
+  assert.equal(store.canRedo, false);
+  store.undo();
+  store.choose(0);
+  assert.equal(store.canRedo, false);
+});
+
+test("names are those of Python, with what was renamed or taken away", async () => {
+  const { store } = await made();
+  assert.equal(store.namesAsJson(), '{\n "1-0": "left"\n}');
+  store.rename(4, "  right ");
+  store.rename(3, "");
+  assert.deepEqual(JSON.parse(store.namesAsJson()), { "1-1": "right" });
+  assert.equal(store.titleOf(3), "1-0");
+  store.rename(3, "left");
+  assert.ok(!store.state.names.has("1-0"));
+});
+
+test("the fragment leads back to the state", async () => {
+  const { store, data } = await made();
+  const first = store.state;
+  assert.equal(fragmentOf(first, data, first), "");
+  store.choose(1, 2);
+  store.set({ zoom: 3, shape: "treemap", search: "a&b=#\u2028", level: 1 });
+  store.rename(0, '</script>"');
+  const fragment = fragmentOf(store.state, data, first);
+  const found = stateOf(fragment, data, first, ["points"]);
+  assert.equal(fragmentOf(found, data, first), fragment);
+  assert.equal(found.search, "a&b=#\u2028");
+  assert.deepEqual([...found.names], [["0-0", '</script>"']]);
+  assert.equal(stateOf("cluster=0-1", data, first, []).level, 0);
+});
+
+test("what a fragment says wrongly is as at first", async () => {
+  const { store, data } = await made();
+  const first = store.state;
+  const wrong = "cluster=9-9&point=99&level=7&zoom=x&shape=cube&view=none&names={";
+  assert.equal(fragmentOf(stateOf(wrong, data, first, ["points"]), data, first), "");
+  const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "0-1": "good"}')}`;
+  assert.deepEqual([...stateOf(names, data, first, []).names], [["0-1", "good"]]);
+});
+
+test("search finds names, ids, words and texts", async () => {
+  const { store, data } = await made();
+  const found = await search("SEA", data, store);
+  assert.deepEqual(
+    found.map((each) => (each.kind === "cluster" ? data.id(each.node) : each.title)),
+    ["1-0", "0-0", "a", "<b>"],
+  );
+  assert.equal((await search("left", data, store))[0]?.kind, "cluster");
+  assert.equal((await search("0-2", data, store)).length, 1);
+  assert.deepEqual(await search("  ", data, store), []);
+});

@@ -1,0 +1,181 @@
+"""The explorer, a page that shows everything; `explore` is a method of `Hierarchy`, which `h` is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.colors import cluster_colors
+from graphsoft.errors import InputError, shown
+from graphsoft.explorer.content import LevelFacts, content_of
+from graphsoft.explorer.given import Given, checked_coordinates, checked_given
+from graphsoft.explorer.page import Explorer
+from graphsoft.graph.features import FeaturesLeftOut
+from graphsoft.input.dense_input import frame_columns
+from graphsoft.result.description import certainties
+from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
+from graphsoft.result.intact import intact_features, intact_graph
+from graphsoft.result.steps import best_in_rows, one_step
+from graphsoft.storage.atomic import PathLike, check_target
+
+if TYPE_CHECKING:
+    from graphsoft.result.hierarchy import Hierarchy
+
+__all__ = ["explore"]
+
+EXEMPLARS = 5
+APART = 8  # features of a cluster
+
+
+def explore(
+    h: Hierarchy,
+    path: PathLike | None = None,
+    *,
+    names: Any = None,
+    texts: Any = None,
+    images: Any = None,
+    labels: Any = None,
+    coordinates: Any = None,
+    features: Any = None,
+    title: str | None = None,
+) -> Explorer | None:
+    """Write one HTML page that shows the whole hierarchy, and opens from disk without a network.
+
+    Parameters
+    ----------
+    path : path-like, optional
+        The file to write. Without it the page is returned, and a notebook shows it in a frame.
+    names : sequence of n, optional
+        What the points are called; by default the names in `nodes`, if they have names.
+    texts : sequence of n texts, optional
+        What is read of a point. Long texts are cut.
+    images : sequence of n bytes, or array of shape (n, height, width[, 3 or 4]), optional
+        PNG, JPEG or WebP files; or pixels, as uint8 or as floats from 0 to 1.
+    labels : sequence of n, optional
+        Known classes of the points.
+    coordinates : array_like of shape (n, 2), optional
+        Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
+        those of :meth:`layout`.
+    features : sequence of d names, table of shape (n, d), or pair of both, optional
+        What sets clusters apart is found in this table, or in the features that were clustered; see
+        :meth:`distinctive`. A pair is a table and the names of its columns.
+    title : str, optional
+
+    Returns
+    -------
+    Explorer or None
+        None if there is a `path`.
+
+    Notes
+    -----
+    A page holds every cluster. Of more than 200,000 points it holds a sample in proportion to the clusters,
+    and it says so. Names, texts and labels are shown as they are, and never run or fetched.
+
+    Examples
+    --------
+    >>> import graphsoft
+    >>> import networkx as nx
+    >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
+    >>> page = h.explore(title="Les Misérables")
+    >>> page.html[:15], "https://" in page.html
+    ('<!doctype html>', False)
+    """
+    if path is not None:
+        check_target(path)
+    graph = intact_graph(h)
+    count = len(graph)
+    if names is None and [*graph.nodes] != [*range(count)]:
+        names = graph.nodes
+    known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
+    table, columns = _features(h, features)
+    placed = coordinates is not None
+    places = checked_coordinates(coordinates, count) if placed else None
+    apart = [_apart(h, level, table, columns) for level in range(len(h))]
+    given = Given(coordinates=h.layout() if places is None else places, placed=placed, **known)
+    colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
+    levels = [_facts(h, level, colors[level], apart[level]) for level in range(len(h))]
+    facts = {
+        "edges": h.report.edges,
+        "components": h.report.components,
+        "notes": list(h.report.notes),
+        "features": None if apart[0] is None else apart[0].meaning,
+    }
+    page = Explorer(content_of(levels, given, facts, h.cluster_names))
+    if path is None:
+        return page
+    page.save(path)
+    return None
+
+
+def _features(h: Hierarchy, features: Any) -> tuple[Any, Any]:
+    """Check a table, names of features, or a pair of both; either is None if it is not given."""
+    if features is None:
+        return None, None
+    pair = isinstance(features, tuple) and len(features) == 2 and np.ndim(features[1]) == 1
+    table, columns = (None, None)
+    if pair and (sp.issparse(features[0]) or np.ndim(features[0]) == 2):
+        table, columns = features
+    elif sp.issparse(features) or frame_columns(features) is not None or _dimensions(features) == 2:
+        table = features
+    else:
+        columns = features
+    if table is not None:
+        try:
+            checked = table_of(table, h.nodes)
+            feature_names_of(frame_columns(table) if columns is None else columns, checked.shape[1])
+        except InputError as error:
+            raise InputError("features", error.problem, error.remedy) from None
+        return table, columns
+    own = None if isinstance(h.features, FeaturesLeftOut) else intact_features(h)
+    if own is None:
+        problem = f"got {shown(features)}, and there are no features to name"
+        raise InputError("features", problem, "give a table, or a pair (table, names)")
+    try:
+        feature_names_of(columns, own.values.shape[1])
+    except InputError as error:
+        raise InputError("features", error.problem, error.remedy) from None
+    return None, columns
+
+
+def _dimensions(values: Any) -> int:
+    try:
+        return np.ndim(values)
+    except ValueError:  # rows of different lengths
+        return 0
+
+
+def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | None:
+    if table is None and (h.features is None or isinstance(h.features, FeaturesLeftOut)):
+        return None
+    return h.distinctive(level, APART, feature_names=columns, X=table)
+
+
+def _facts(h: Hierarchy, at: int, color: Any, apart: Distinctive | None) -> LevelFacts:
+    """Gather what is known of a level."""
+    level, memberships = h[at], h._memberships(at)
+    weights, inside, _ = one_step(intact_graph(h), memberships, level.labels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        conductance = np.clip(1.0 - weights.diagonal() / level.mass, 0.0, 1.0)
+    per_mass = np.divide(1.0, level.mass, out=np.zeros(len(level.mass)), where=level.mass > 0)
+    central: Sequence[Sequence[int]] = [
+        [point for point, _ in row] for row in best_in_rows(inside.T.tocsr(), EXEMPLARS)
+    ]
+    return LevelFacts(
+        memberships=memberships,
+        parents=level.parents,
+        mass=level.mass,
+        certainty=certainties(memberships, level.labels),
+        conductance=conductance,
+        labels=level.labels,
+        entropy=level.entropy,
+        color=color,
+        graph=level.graph,
+        chances=sp.csr_array(sp.diags_array(per_mass) @ weights),
+        central=central,
+        apart=[()] * len(level.mass) if apart is None else apart.scores,
+        log_likelihood=level.report.log_likelihood,
+        status=level.report.status,
+    )
