@@ -66,7 +66,7 @@ def test_levels_hold_what_the_hierarchy_says(h):
     assert [level["clusters"] for level in head["levels"]] == [12, 4, 2]
     assert unpacked(members, "cluster_names") == {"2-0": "<b>"}
     for at, level in enumerate(h):
-        described = h.describe(at, names=["a", "b", "c"])
+        described = h.describe(at, feature_names=["a", "b", "c"])
         assert np.allclose(unpacked(members, f"{at}/mass"), level.mass)
         assert unpacked(members, f"{at}/size").tolist() == [each.size for each in described]
         assert np.allclose(unpacked(members, f"{at}/certainty"), [each.certainty for each in described])
