@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,8 +30,8 @@ method = click.option(
     help="falling numbers of clusters, such as 100,20,10, or auto",
 )  # fmt: skip
 @click.option(
-    "-o", "--output", metavar="DIR", help="write tree.json, labels.csv, memberships and report.json here",
-    type=FILE,
+    "-o", "--output", type=FILE, metavar="DIR",
+    help="write explorer.html, tree.json, labels.csv, memberships and report.json here",
 )  # fmt: skip
 @shared.fitting
 @method
@@ -69,13 +70,13 @@ def hierarchy(**options: Any) -> None:
                 "program": "graphsoft", "version": installed_version(), "asked": asked,
                 "read": given.dataset.notes, "scores": scores, "report": h.report,
             }  # fmt: skip
-            write_folder(folder, h, report)
+            write_folder(folder, h, report, known, Path(options["input"]).stem)
     if options["as_json"]:
         show_json(hierarchy_facts(h, known, scores, given.dataset.notes))
     elif not options["quiet"]:
         show(summarize(h, known, scores, given.dataset.notes))
     if folder is not None and not options["quiet"]:
-        say(f"tree.json, labels.csv, memberships and report.json are in {options['output']}")
+        say(f"explorer.html, tree.json, labels.csv, memberships and report.json are in {options['output']}")
 
 
 @click.command(epilog=example("graphsoft cluster data/iris.csv -k 3 --labels label --save iris.graphsoft"))

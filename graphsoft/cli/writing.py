@@ -27,7 +27,10 @@ __all__ = ["check_file", "check_folder", "check_model", "plain", "show_json", "w
 
 _MEMBERSHIPS = re.compile(r"memberships-(\d+)\.npz", re.ASCII)
 _REPORT = "report.json"
-_OTHERS = ("tree.json", "labels.csv")
+_PAGE = "explorer.html"
+_OTHERS = (_PAGE, "tree.json", "labels.csv")
+# For more points than this the page is not made by the way: `graphsoft explore` makes it of a saved model.
+MOST_EXPLORED = 200_000
 
 
 def check_folder(name: str | None, force: bool) -> Path | None:
@@ -93,14 +96,16 @@ def _check_parent(argument: str, name: str) -> None:
         raise InputError(argument, f"{name!r} is a directory", "give the name of a file")
 
 
-def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any]) -> None:
-    """Write tree, labels, memberships and a report, all of them or none."""
+def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any], labels: Any, title: str) -> None:
+    """Write a page to look at, tree, labels, memberships and a report, all of them or none."""
     text = json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
     writers: dict[str, Any] = {
         _REPORT: lambda path: write_atomic(path, lambda file: file.write(text.encode("utf-8"))),
         "tree.json": lambda path: tree_to_json(h.tree, path),
         "labels.csv": lambda path: columns_to_csv(point_columns(h.nodes, h.levels), path),
     }
+    if len(h.graph) <= MOST_EXPLORED:
+        writers[_PAGE] = lambda path: h.explore(path, labels=labels, title=title)
     for index, level in enumerate(h):
         writers[f"memberships-{index}.npz"] = lambda path, level=level: memberships_to_npz(
             level.memberships, path

@@ -141,6 +141,7 @@ def test_files(library, tmp_path):
     out = tmp_path / "deep" / "out"
     assert run("hierarchy", KARATE, "--levels", "6,3", "--labels", "club", "-o", out, "--quiet") == 0
     assert sorted(os.listdir(out)) == [
+        "explorer.html",
         "labels.csv",
         "memberships-0.npz",
         "memberships-1.npz",
@@ -164,6 +165,7 @@ def test_a_second_run_replaces_the_first_whole(library, tmp_path):
     assert run("hierarchy", KARATE, "--levels", "9,6,3", "-o", tmp_path, "--quiet") == 0
     assert run("hierarchy", KARATE, "--levels", "5", "-o", tmp_path, "--quiet") == 0
     assert sorted(os.listdir(tmp_path)) == [
+        "explorer.html",
         "labels.csv",
         "memberships-0.npz",
         "memberships-new.npz",

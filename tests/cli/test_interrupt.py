@@ -42,7 +42,7 @@ def test_one_bar_over_the_whole_run(tmp_path):
     assert shown.count("\x1b[?25l") == 1
     lines = left_on_screen(shown)
     assert lines[0] == "342 points -> 9 -> 3 clusters"
-    assert lines[-1].startswith("tree.json, labels.csv, memberships and report.json are in")
+    assert lines[-1].startswith("explorer.html, tree.json, labels.csv, memberships and report.json are in")
     assert not any("%" in line and "━" in line for line in lines)
 
 
@@ -93,6 +93,8 @@ def test_a_folder_that_a_killed_run_left_is_swept(tmp_path, capsys):
         )
         == 0
     )
-    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "memberships-0.npz", "report.json", "tree.json"]
+    assert sorted(os.listdir(tmp_path)) == [
+        "explorer.html", "labels.csv", "memberships-0.npz", "report.json", "tree.json",
+    ]  # fmt: skip
     assert json.loads((tmp_path / "report.json").read_text())["asked"]["levels"] == [3]
     capsys.readouterr()
