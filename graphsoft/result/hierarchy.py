@@ -24,11 +24,13 @@ from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.methods import Clustering
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
+from graphsoft.result.circles import circles
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, column_names, distinctive, table_of
 from graphsoft.result.exploring import explore
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
+from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
 from graphsoft.result.naming import name_clusters
 from graphsoft.result.point import point
@@ -101,6 +103,8 @@ class Hierarchy(Sequence[Level]):
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
+    layout = layout
+    circles = circles
 
     @cached_property
     def tree(self) -> Tree:

@@ -26,6 +26,7 @@ from graphsoft.neighbors.weights import WEIGHTS
 from graphsoft.parallel import row_blocks
 
 __all__ = [
+    "check_cluster_graph",
     "check_described",
     "check_features",
     "check_level",
@@ -69,6 +70,15 @@ def check_level(level: Any, points: int | None = None) -> None:
             raise InputError("h", f"has a level whose {name} are not {length} finite numbers", REMEDY)
 
 
+def check_cluster_graph(level: Any) -> None:
+    """Check the graph of a level's clusters."""
+    check_rows(level.graph, "h")
+    count, weights = level.memberships.shape[1], level.graph.data
+    sound = np.isfinite(weights).all() and (weights >= 0).all()
+    if level.graph.shape != (count, count) or not sound:
+        raise InputError("h", f"has a graph that is not one of {count} clusters", REMEDY)
+
+
 def check_described(levels: Sequence[Any], report: Any, settings: Any) -> None:
     """Check that levels, which are in order, fit each other and what is said of them."""
     counts = tuple(level.memberships.shape[1] for level in levels)
@@ -76,10 +86,8 @@ def check_described(levels: Sequence[Any], report: Any, settings: Any) -> None:
         raise InputError("h", "has a report that is not of its levels", REMEDY)
     if type(settings) is not Settings or settings.levels != counts or len(settings.methods) != len(counts):
         raise InputError("h", "has settings that are not of its levels", REMEDY)
-    for level, count in zip(levels, counts, strict=True):
-        check_rows(level.graph, "h")
-        if level.graph.shape != (count, count) or not np.isfinite(level.graph.data).all():
-            raise InputError("h", f"has a graph that is not one of {count} clusters", REMEDY)
+    for level in levels:
+        check_cluster_graph(level)
         if not np.array_equal(level.degrees, levels[0].degrees):
             raise InputError("h", "has levels with different degrees", REMEDY)
 
