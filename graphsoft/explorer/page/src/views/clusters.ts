@@ -1,6 +1,6 @@
 /**
  * The map of clusters: those of a level as circles by mass, and edges of their graph. A cluster that is opened
- * shows its children in its place. A canvas draws all; circles with room for a name are elements too.
+ * shows its children in its place. A canvas draws all; the largest circles are elements too, for screen readers.
  */
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
@@ -17,14 +17,14 @@ import {
   type Circle,
   type Edge,
 } from "./circles.ts";
-import { NAMED, paint, type Scene } from "./painting.ts";
+import { paint, type Scene } from "./painting.ts";
 import type { View, ViewKind } from "./view.ts";
 import { placeTip, zoomControls, zoomKey } from "./zooming.ts";
 
 const MARGIN = 0.94; // of the area, that the circles fill at first
 const MOST_EDGES = 3000;
-const MOST_ITEMS = 300; // that screen readers find
-const ROOM = 0.6; // of the area, that an opened cluster is to fill at least
+const MOST_ITEMS = 100; // that screen readers find, the largest first
+const ROOM = { least: 0.6, most: 0.84 }; // of the area, that an opened cluster is to fill
 
 /** Pixels of a length of 1, and of the place 0, 0. The y axis points up. */
 interface Transform {
@@ -167,7 +167,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const large = [...onScreen].sort((a, b) => b.r - a.r);
     for (const circle of large) {
       const isChosen = circle.node === chosen;
-      if (!isChosen && (circle.r < NAMED || made.length >= MOST_ITEMS)) continue;
+      if (!isChosen && made.length >= MOST_ITEMS) continue;
       const item = element("div", {
         id: `circle-${data.id(circle.node)}`,
         role: "option",
@@ -209,8 +209,8 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const side = Math.min(width, height);
     const [left, top, wide] = [x * at.scale + at.x, -y * at.scale + at.y, 2 * r * at.scale];
     const whole = left >= wide / 2 && top >= wide / 2 && left + wide / 2 <= width && top + wide / 2 <= height;
-    if (wide >= ROOM * side && whole) return;
-    const k = (MARGIN * side) / wide;
+    if (wide >= ROOM.least * side && whole) return;
+    const k = (ROOM.most * side) / wide;
     const next = zoomIdentity
       .translate(width / 2, height / 2)
       .scale(k)

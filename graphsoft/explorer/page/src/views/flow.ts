@@ -105,6 +105,7 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
     flow = flowOf(data, order, parents, { focus: zoom, chosen, least: store.state.least, height: inner });
     picture.setAttribute("width", String(width));
     picture.setAttribute("height", String(height));
+    tip.hidden = true;
     parts = [];
     const bands = drawing("g", { transform: `translate(0 ${MARGIN.top})` }, ...flow.bands.map(bandItem));
     const slots = drawing("g", { transform: `translate(0 ${MARGIN.top})` }, ...flow.slots.map(slotItem));
@@ -212,7 +213,10 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
       store.set({ zoom: data.parent(zoom) ?? data.root });
       return;
     }
-    const parent = data.parent(slot.nodes[0]!)!;
+    const isFolded = (node: number): boolean =>
+      flow.slots.some((each) => each.nodes.length > 1 && holds(each, node));
+    let parent = data.parent(slot.nodes[0]!)!;
+    while (isFolded(parent)) parent = data.parent(parent)!;
     if (parent !== zoom) store.set({ zoom: parent });
     else store.choose(slot.nodes.reduce((a, b) => (data.mass(b) > data.mass(a) ? b : a)));
   };

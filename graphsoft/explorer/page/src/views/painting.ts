@@ -24,7 +24,7 @@ export interface Inks {
 }
 
 /** From this radius on a circle has a name. */
-export const NAMED = 7;
+const NAMED = 7;
 const MOST_LABELS = 80;
 const LETTERS = 28; // of a label
 const FAINT = 0.35; // of the color that a faint disk keeps
@@ -129,9 +129,9 @@ function paintNames(context: CanvasRenderingContext2D, scene: Scene, inks: Inks)
       const title = scene.title(circle.node);
       const text = title.length > LETTERS ? `${title.slice(0, LETTERS - 1)}\u2026` : title;
       const wide = context.measureText(text).width;
-      // the name of an open cluster stands at its rim, and one that is too wide for its disk below it
+      // the name of an open cluster stands above it, and one that is too wide for its disk below it
       const below = wide > 2 * circle.r - 2 ? circle.r + 9 : 0;
-      const y = circle.y + (circle.open ? -circle.r : below);
+      const y = circle.y + (circle.open ? -circle.r - 12 : below);
       yield { circle, text, x: circle.x, y, width: wide + 6, height: 17 };
     }
   }
