@@ -37,9 +37,9 @@ test("children take the place of a cluster that is open, within its circle", asy
   const open = circlesOf(data, places, 1, new Set([node("1-0"), node("0-0")]));
   assert.deepEqual(
     open.map((circle) => data.id(circle.node)),
-    ["1-0", "1-1", "0-0", "0-1"],
+    ["1-0", "0-0", "1-1", "0-1"],
   );
-  const [outer, , left, right] = open as [Circle, Circle, Circle, Circle];
+  const [outer, left, , right] = open as [Circle, Circle, Circle, Circle];
   assert.ok(outer.open && !left.open && apart(left, right) && left.x < right.x);
   for (const child of [left, right]) {
     assert.ok(Math.hypot(child.x - outer.x, child.y - outer.y) + child.r <= outer.r);

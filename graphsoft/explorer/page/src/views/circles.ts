@@ -26,7 +26,7 @@ export type Places = readonly Float32Array[];
 
 const INSIDE = 0.92; // of an open circle, that its children fill
 
-/** The circles of a level; those of children come after those that they are in. */
+/** The circles of a level and of what is open, the largest first: so children come after what they are in. */
 export function circlesOf(data: Data, places: Places, level: number, open: ReadonlySet<number>): Circle[] {
   const found: Circle[] = [];
   for (let index = 0; index < data.levels[level]!.clusters; index++)
@@ -40,7 +40,7 @@ export function circlesOf(data: Data, places: Places, level: number, open: Reado
     const inside = [...children].map((node) => circleAt(below, node, data.indexOf(node)));
     for (const child of within(inside, circle)) found.push(child);
   }
-  return found;
+  return found.sort((a, b) => b.r - a.r);
 }
 
 function circleAt(places: Float32Array, node: number, index: number): Circle {

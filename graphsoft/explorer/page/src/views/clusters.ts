@@ -99,7 +99,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const before = transform();
     box = boxOf(every[level]!);
     circles = found;
-    if (moved.k !== 1) stay(before);
+    if (moved !== zoomIdentity) stay(before);
     edges = edgesAmong(data, found, new Map(graphs), MOST_EDGES);
     redraw();
   };
@@ -164,8 +164,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const { chosen } = store.state;
     const made: HTMLElement[] = [];
     let active: string | null = null;
-    const large = [...onScreen].sort((a, b) => b.r - a.r);
-    for (const circle of large) {
+    for (const circle of onScreen) {
       const isChosen = circle.node === chosen;
       if (!isChosen && made.length >= MOST_ITEMS) continue;
       const item = element("div", {
@@ -290,9 +289,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key];
     const current = circleOf(chosen);
     if (direction) {
-      const next = current
-        ? circleBeside(circles, current, direction[0]!, direction[1]!)
-        : circles.reduce((a, b) => (b.r > a.r ? b : a));
+      const next = current ? circleBeside(circles, current, direction[0]!, direction[1]!) : circles[0];
       if (next) choose(next);
     } else if (key === "Enter" || key === " ") {
       if (chosen !== null) toggle(chosen);

@@ -6,6 +6,7 @@ import { fitting, type Label } from "./labels.ts";
 export interface Scene {
   width: number;
   height: number;
+  /** The largest first. */
   circles: readonly Circle[];
   edges: readonly Edge[];
   chosen: number | null;
@@ -118,9 +119,9 @@ function paintEdge(
 /** Names where they fit: of the chosen circle and the one under the pointer first, then of the largest. */
 function paintNames(context: CanvasRenderingContext2D, scene: Scene, inks: Inks): void {
   const { circles, chosen, hovered, width, height } = scene;
-  const rank = ({ node, r }: Circle): number => (node === chosen || node === hovered ? Infinity : r);
-  const named = circles.filter((circle) => rank(circle) >= NAMED).sort((a, b) => b.r - a.r);
-  named.sort((a, b) => Number(rank(b) === Infinity) - Number(rank(a) === Infinity));
+  const isFirst = ({ node }: Circle): boolean => node === chosen || node === hovered;
+  const named = circles.filter((circle) => isFirst(circle) || circle.r >= NAMED);
+  named.sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
   context.font = inks.font;
   context.textAlign = "center";
   context.textBaseline = "middle";
