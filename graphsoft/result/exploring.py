@@ -60,7 +60,7 @@ def explore(
         Known classes of the points.
     coordinates : array_like of shape (n, 2), optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
-        :meth:`layout`.
+        those of :meth:`layout`.
     features : sequence of d names, table of shape (n, d), or pair of both, optional
         What sets clusters apart is found in this table, or in the features that were clustered; see
         :meth:`distinctive`. A pair is a table and the names of its columns.
@@ -94,7 +94,7 @@ def explore(
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
-    places = checked_coordinates(coordinates, count) if placed else None
+    places = checked_coordinates(coordinates, count) if placed else None  # checked before long work
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
     if places is None:
         places = h.layout().astype(np.float64)
