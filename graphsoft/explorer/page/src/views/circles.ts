@@ -25,6 +25,7 @@ export interface Edge {
 export type Places = readonly Float32Array[];
 
 const INSIDE = 0.92; // of an open circle, that its children fill
+const APART = 1.3; // times the sum of two radii: how close children come at most
 
 /** The circles of a level and of what is open, the largest first: so children come after what they are in. */
 export function circlesOf(data: Data, places: Places, level: number, open: ReadonlySet<number>): Circle[] {
@@ -48,14 +49,20 @@ function circleAt(places: Float32Array, node: number, index: number): Circle {
   return { node, x: x!, y: y!, r: r!, open: false };
 }
 
-/** Move and scale circles, so that all of them fill another one. */
+/** Move and scale circles, so that all of them fill another one. Far ones come closer, as long as none touch. */
 function within(circles: Circle[], outer: Circle): Circle[] {
-  const around = packEnclose(circles);
+  let closer = circles.length > 1 ? 0 : 1;
+  for (const [at, a] of circles.entries()) {
+    for (const b of circles.slice(at + 1))
+      closer = Math.max(closer, (APART * (a.r + b.r)) / (Math.hypot(a.x - b.x, a.y - b.y) || 1));
+  }
+  const moved = circles.map(({ x, y, r }) => ({ x: x * Math.min(closer, 1), y: y * Math.min(closer, 1), r }));
+  const around = packEnclose(moved);
   const scale = (INSIDE * outer.r) / (around.r || 1);
-  return circles.map((circle) => ({
+  return circles.map((circle, at) => ({
     ...circle,
-    x: outer.x + (circle.x - around.x) * scale,
-    y: outer.y + (circle.y - around.y) * scale,
+    x: outer.x + (moved[at]!.x - around.x) * scale,
+    y: outer.y + (moved[at]!.y - around.y) * scale,
     r: circle.r * scale,
   }));
 }
