@@ -17,7 +17,7 @@ from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 __all__ = ["Forces", "Plane"]
 
 # Points in the lowest cells of the quadtree, and cells in one piece of work.
-BUCKET, CELLS_PER_PIECE = 16, 2048
+BUCKET, CELLS_PER_PIECE = 32, 1024
 # A cell acts as one point where it is at most as wide as it is far away. All forces of a layout are then
 # right to some percent, and halving it changed neither pictures nor scores.
 OPENING = 1.0
@@ -76,7 +76,7 @@ class Plane:
             middles[:, 2] -= (middles[:, :2] ** 2).sum(axis=1)  # now the variance within the cluster
             aims[:] = times(shares, np.maximum(middles, [-np.inf, -np.inf, 0]))
         low = points.min(axis=0)
-        side = max(float((points.max(axis=0) - low).max()), 1e-300)
+        side = max(float((points.max(axis=0) - low).max()), 1e-200)
         codes, bounds = np.empty(len(points), dtype=np.uint64), np.empty((2 * len(points), 3), dtype=np.int64)
         morton_codes(points, low, CODE_RANGE / side, codes)
         self._order = np.argsort(codes, kind="stable")

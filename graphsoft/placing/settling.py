@@ -18,16 +18,16 @@ __all__ = ["settled"]
 
 JUMPS = 0.1  # the chance of a jump; less of it leaves wider gaps between parts that no edge joins
 # In the first third of the rounds edges are so much stronger, so that groups can pass through each other.
-EXAGGERATION = 4.0
+EXAGGERATION = 2.5
 MOMENTUM = 0.8
-ROUNDS_OF_FEW, ROUNDS_OF_MANY = 200, 60
+ROUNDS_OF_FEW, ROUNDS_OF_MANY = 200, 50
 MOVES = 4_000_000  # of nodes, at which rounds are saved
 SURVEY = 4  # rounds after which it is noted anew where clusters are, and which nodes are near each other
 # Nodes are shaken after each survey, since nodes with the same neighbors would all come to one place.
 NOISE = 0.1
 # In the first rounds the whole layout is scaled too, to where it would neither grow nor shrink: by at most
 # this factor in one round, and to at most this part of the square root of the number of nodes.
-SCALED_ROUNDS, MAX_SCALING, MAX_SPREAD = 20, 1.25, 1.5
+SCALED_ROUNDS, MAX_SCALING, MAX_SPREAD = 20, 1.25, 0.5
 
 
 def rounds_for(count: int) -> int:
@@ -36,7 +36,7 @@ def rounds_for(count: int) -> int:
     Examples
     --------
     >>> rounds_for(1000), rounds_for(40_000), rounds_for(10**6)
-    (200, 100, 60)
+    (200, 100, 50)
     """
     return int(np.clip(MOVES // count, ROUNDS_OF_MANY, ROUNDS_OF_FEW))
 

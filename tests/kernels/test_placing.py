@@ -30,7 +30,7 @@ clouds = st.one_of(
 def divided(points, bucket):
     """The order of the points and the bounds of their cells."""
     low = points.min(axis=0)
-    side = max((points.max(axis=0) - low).max(), 1e-300)
+    side = max((points.max(axis=0) - low).max(), 1e-200)
     codes, bounds = np.empty(len(points), dtype=np.uint64), np.empty((2 * len(points), 3), dtype=np.int64)
     morton_codes(points, low, 2.0**30 / side, codes)
     order = np.argsort(codes, kind="stable")

@@ -26,6 +26,7 @@ def hierarchies():
     h = graphsoft.hierarchy(X, [20, 5], max_children=8)
     h.predict(X[:9] + 0.01)
     h.partial_update(X[:5] + 0.02)
+    h.circles()
     graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4], polish=False)
     graphsoft.hierarchy(sp.csr_array(np.where(X > 4, X, 0)), [20, 5], metric="cosine", affinity="features")
     graphsoft.knn_graph(X.astype(np.float32), weights="jaccard")
