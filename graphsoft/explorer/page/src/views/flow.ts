@@ -4,7 +4,7 @@
  */
 import type { Data, Rows } from "../data.ts";
 import { button, drawing, element, inNextFrame } from "../dom.ts";
-import { percent, plural, rgb } from "../format.ts";
+import { count, percent, plural, rgb } from "../format.ts";
 import type { Store } from "../state.ts";
 import { bandPath, flowOf, treeOrder, type Band, type Flow, type Slot } from "./bands.ts";
 import type { View, ViewKind } from "./view.ts";
@@ -72,25 +72,28 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
     return nodes.length ? plural(nodes.length, "small cluster") : "others";
   };
 
-  const shareOf = (band: Band): number => band.mass / band.from.mass;
+  const verb = ({ nodes }: Slot): string => (nodes.length === 1 ? "gives" : "give");
 
-  /** What a slot gives to others, or what a band is, in words. */
-  const gift = (band: Band, to = true): string =>
-    `${percent(shareOf(band))}${to ? ` to ${nameOf(band.to)}` : ""}`;
+  const gift = (band: Band): string => `${percent(band.mass / band.from.mass)} to ${nameOf(band.to)}`;
 
-  const sentence = (band: Band): string => {
-    const many = band.from.nodes.length !== 1;
-    return `${nameOf(band.from)} ${many ? "give" : "gives"} ${gift(band)}`;
-  };
+  /** What a band is; of what is outside, only what comes in is known. */
+  const sentence = (band: Band): string =>
+    band.from.nodes.length
+      ? `${nameOf(band.from)} ${verb(band.from)} ${gift(band)}`
+      : `${percent(band.mass / band.to.mass)} of ${nameOf(band.to)} comes from others`;
 
   const describe = (slot: Slot): string => {
-    const gifts = flow.bands.filter((band) => band.from === slot).map((band) => gift(band));
-    const points = slot.nodes.reduce((sum, node) => sum + data.size(node), 0);
-    const facts = slot.nodes.length
-      ? [plural(points, "point"), `${percent(slot.mass / total)} of the mass`]
-      : [];
-    if (gifts.length) facts.push(`${slot.nodes.length === 1 ? "gives" : "give"} ${gifts.join(", ")}`);
-    return [nameOf(slot), ...facts].join(", ");
+    const bands = flow.bands.filter((band) => band.from === slot);
+    if (!slot.nodes.length) return [nameOf(slot), ...bands.map(sentence)].join(", ");
+    const sum = (part: (node: number) => number): number =>
+      slot.nodes.reduce((all, node) => all + part(node), 0);
+    const points = plural(
+      sum((node) => data.size(node)),
+      "point",
+    );
+    const share = percent(sum((node) => data.mass(node)) / total);
+    const gifts = bands.length ? [`${verb(slot)} ${bands.map(gift).join(", ")}`] : [];
+    return [nameOf(slot), points, `${share} of the mass`, ...gifts].join(", ");
   };
 
   const draw = (): void => {
@@ -118,11 +121,13 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
   /** How many clusters each level has, above its column. */
   const headings = (): SVGElement => {
     const last = data.levels.length - 1;
-    const room = (columnAt(1) - columnAt(0)) / LETTER;
+    const long = data.levels.map((level) => plural(level.clusters, "cluster"));
+    // the first one stands at the edge of its column, and the next one above the middle
+    const room = columnAt(1) - columnAt(0) > 1.6 * LETTER * Math.max(...long.map((text) => text.length));
     const texts = data.levels.map((level, at) => {
       const anchor = at === 0 ? "start" : at === last ? "end" : "middle";
       const x = columnAt(at) + { start: 0, middle: WIDE / 2, end: WIDE }[anchor];
-      const text = room > 14 ? plural(level.clusters, "cluster") : String(level.clusters);
+      const text = room ? long[at] : count(level.clusters);
       return drawing("text", { x, y: 15, "text-anchor": anchor, class: "faint" }, text);
     });
     return drawing("g", { "aria-hidden": "true" }, ...texts);
@@ -169,7 +174,7 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
   const nameItem = (slot: Slot): SVGElement => {
     const last = slot.level === data.levels.length - 1;
     const room = Math.max(Math.floor((columnAt(1) - columnAt(0) - WIDE - 12) / LETTER), 2);
-    const name = nameOf(slot);
+    const name = slot.nodes.length > 1 ? `${count(slot.nodes.length)} small` : nameOf(slot);
     const x = columnAt(slot.level) + (last ? -5 : WIDE + 5);
     return drawing(
       "text",
