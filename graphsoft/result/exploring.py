@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.colors import cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
@@ -15,6 +16,7 @@ from graphsoft.explorer.given import Given, checked_coordinates, checked_given
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.dense_input import frame_columns
+from graphsoft.result.circles import Circles
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
 from graphsoft.result.intact import intact_features, intact_graph
@@ -92,11 +94,14 @@ def explore(
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
-    places = checked_coordinates(coordinates, count) if placed else None
+    places = checked_coordinates(coordinates, count) if placed else None  # checked before long work
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
-    given = Given(coordinates=h.layout() if places is None else places, placed=placed, **known)
+    if places is None:
+        places = h.layout().astype(np.float64)
+    given = Given(coordinates=places, placed=placed, **known)
     colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
-    levels = [_facts(h, level, colors[level], apart[level]) for level in range(len(h))]
+    circles = h.circles(_in_box(places))
+    levels = [_facts(h, level, colors[level], circles[level], apart[level]) for level in range(len(h))]
     facts = {
         "edges": h.report.edges,
         "components": h.report.components,
@@ -147,13 +152,20 @@ def _dimensions(values: Any) -> int:
         return 0
 
 
+def _in_box(places: Array) -> Array:
+    """Move and scale coordinates into their box, whose longer side becomes 1."""
+    low = places.min(axis=0)
+    side = float((places.max(axis=0) - low).max()) or 1.0
+    return np.asarray((places - low) / side)
+
+
 def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | None:
     if table is None and (h.features is None or isinstance(h.features, FeaturesLeftOut)):
         return None
     return h.distinctive(level, APART, feature_names=columns, X=table)
 
 
-def _facts(h: Hierarchy, at: int, color: Any, apart: Distinctive | None) -> LevelFacts:
+def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinctive | None) -> LevelFacts:
     """Gather what is known of a level."""
     level, memberships = h[at], h._memberships(at)
     weights, inside, _ = one_step(intact_graph(h), memberships, level.labels)
@@ -172,6 +184,7 @@ def _facts(h: Hierarchy, at: int, color: Any, apart: Distinctive | None) -> Leve
         labels=level.labels,
         entropy=level.entropy,
         color=color,
+        circles=np.column_stack([circles.centers, circles.radii]),
         graph=level.graph,
         chances=sp.csr_array(sp.diags_array(per_mass) @ weights),
         central=central,

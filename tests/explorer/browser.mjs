@@ -1,5 +1,6 @@
 // Opens pages of the explorer in the installed Chromium, and keeps watch: a request, an error or an alert fails
 // the test. Pictures are taken into the folder EXPLORER_PICTURES, if that is set.
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const inPage = createRequire(new URL("../../graphsoft/explorer/page/package.json", import.meta.url));
 const { chromium } = inPage("playwright-core");
-export const axeSource = inPage("axe-core").source;
+const axeSource = inPage("axe-core").source;
 
 export const PAGES = process.env.EXPLORER_PAGES ?? "out/explorer";
 const PICTURES = process.env.EXPLORER_PICTURES;
@@ -53,4 +54,11 @@ export async function pictured(page, name) {
   mkdirSync(PICTURES, { recursive: true });
   await page.waitForTimeout(150);
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}
+
+/** Nothing on the page is hard to use for those who cannot see it, as far as axe can tell. */
+export async function noViolation(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => window.axe.run());
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { DESK, PHONE, axeSource, launched, opened, pictured } from "./browser.mjs";
+import { DESK, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -25,12 +25,6 @@ function colors(page, selector) {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return new Set(new Uint32Array(data.buffer)).size;
   });
-}
-
-async function noViolation(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
 }
 
 test("a page opens from disk and shows the tree, the map and what is known", async () => {

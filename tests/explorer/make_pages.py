@@ -53,6 +53,13 @@ def network(folder: Path) -> None:
     h.explore(folder / "network.html", title="Les Misérables")
 
 
+def cloud(folder: Path) -> None:
+    """One cloud without gaps, so that clusters have several parents."""
+    data = np.random.default_rng(1).normal(size=(1500, 2))
+    h = graphsoft.hierarchy(data, levels=[80, 20, 5])
+    h.explore(folder / "cloud.html", title="One cloud")
+
+
 def hostile(folder: Path) -> None:
     points = len(HOSTILE) * 4
     texts = [HOSTILE[place % len(HOSTILE)] for place in range(points)]
@@ -87,7 +94,7 @@ def large(folder: Path, points: int = 100_000, levels: tuple[int, ...] = (10_000
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (digits, network, hostile, large):
+    for make in (digits, network, cloud, hostile, large):
         make(folder)
 
 

@@ -103,6 +103,27 @@ def test_memberships_of_points_are_those_of_the_level(h):
         assert np.abs(tops - shares[first] / 255).max() <= 0.5 / 255 + 1e-9
 
 
+@pytest.mark.parametrize("given", [None, POINTS[:, :2] * 1e9 + 7, np.zeros((120, 2))])
+def test_circles_are_those_of_the_map_within_its_box(h, given):
+    content = h.explore(coordinates=given).content
+    places = h.layout().astype(float) if given is None else given
+    low, side = places.min(axis=0), np.ptp(places, axis=0).max() or 1.0
+    assert np.allclose(content.head["box"][:2], low)
+    for at, circles in enumerate(h.circles(places)):
+        x, y, radius = unpacked(content.members, f"{at}/circle").reshape(-1, 3).T
+        assert np.allclose(np.column_stack([x, y]), (circles.centers - low) / side, atol=1e-4)
+        assert np.allclose(radius, circles.radii / side, atol=1e-4)
+
+
+def test_points_without_coordinates_are_laid_out(h):
+    content = h.explore().content
+    x0, y0, x1, y1 = content.head["box"]
+    x, y = (unpacked(content.members, name) / 65535 for name in "xy")
+    found = np.column_stack([x0 + x * (x1 - x0), y0 + y * (y1 - y0)])
+    assert not content.head["given"]
+    assert np.allclose(found, h.layout(), atol=1e-4)
+
+
 def test_torn_points_are_those_of_between(h):
     members = h.explore().content.members
     level = h[0]

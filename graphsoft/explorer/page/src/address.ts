@@ -3,7 +3,10 @@ import type { Data } from "./data.ts";
 import type { Shape, State, Store } from "./state.ts";
 
 /** What the fragment holds, in this order. */
-type Kept = Pick<State, "chosen" | "point" | "level" | "zoom" | "shape" | "stage" | "search" | "names">;
+type Kept = Pick<
+  State,
+  "chosen" | "point" | "level" | "zoom" | "open" | "least" | "shape" | "stage" | "search" | "names"
+>;
 
 export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   const parts = new URLSearchParams();
@@ -11,6 +14,8 @@ export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   if (state.point !== null) parts.set("point", String(state.point));
   if (state.level !== levelAtFirst(state.chosen, data, first)) parts.set("level", String(state.level));
   if (state.zoom !== data.root) parts.set("zoom", data.id(state.zoom));
+  if (state.open.size) parts.set("open", [...state.open].map((node) => data.id(node)).join(","));
+  if (state.least !== first.least) parts.set("least", String(Math.round(100 * state.least)));
   if (state.shape !== first.shape) parts.set("shape", state.shape);
   if (state.stage !== first.stage) parts.set("view", state.stage);
   if (state.search) parts.set("search", state.search);
@@ -28,11 +33,14 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
   const chosen = data.node(parts.get("cluster") ?? "");
   const stage = parts.get("view") ?? "";
   const shape = parts.get("shape") ?? "";
+  const least = whole("least", 101);
   return {
     chosen: chosen === data.root ? null : chosen,
     point: whole("point", data.head.shown),
     level: whole("level", data.levels.length) ?? levelAtFirst(chosen, data, first),
     zoom: data.node(parts.get("zoom") ?? "") ?? data.root,
+    open: new Set(nodesOf(parts.get("open") ?? "", data)),
+    least: least === null ? first.least : least / 100,
     shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
     stage: stages.includes(stage) ? stage : first.stage,
     search: parts.get("search") ?? "",
@@ -43,6 +51,11 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
 /** The level that goes without saying: that of the chosen cluster. */
 function levelAtFirst(chosen: number | null, data: Data, first: Kept): number {
   return chosen === null || chosen === data.root ? first.level : data.levelOf(chosen);
+}
+
+function nodesOf(text: string, data: Data): number[] {
+  const nodes = text.split(",").map((id) => data.node(id));
+  return nodes.filter((node) => node !== null && node !== data.root) as number[];
 }
 
 function namesOf(text: string | null, data: Data): Map<string, string> {
@@ -63,7 +76,7 @@ function namesOf(text: string | null, data: Data): Map<string, string> {
 }
 
 /** Keep the address and the store in step. A change of these fields becomes a step of the back button. */
-const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "shape", "stage"]);
+const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "open", "shape", "stage"]);
 
 export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
   const first: Kept = store.state;

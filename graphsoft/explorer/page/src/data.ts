@@ -251,6 +251,11 @@ export class Data {
     });
   }
 
+  /** Of each cluster x, y and radius, from the lower corner of the box and in parts of its longer side. */
+  circles(level: number): Promise<Float32Array> {
+    return this.array(`${level}/circle`) as Promise<Float32Array>;
+  }
+
   details(level: number): Promise<Details> {
     return this.once(`details ${level}`, async () => {
       const [certainty, conductance, apart, central, torn, classes] = await Promise.all([

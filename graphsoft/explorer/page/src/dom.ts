@@ -8,13 +8,25 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[Tag] {
-  const made = document.createElement(tag);
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function filled<Made extends Element>(made: Made, attributes: Attributes, children: Child[]): Made {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     made.setAttribute(name, value === true ? "" : String(value));
   }
   for (const child of children) if (child !== null && child !== undefined) made.append(child);
   return made;
+}
+
+/** An element of SVG, made in the same way. */
+export function drawing<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[Tag] {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
 export function button(text: string, onClick: () => void, attributes: Attributes = {}): HTMLButtonElement {

@@ -24,6 +24,15 @@ export function rgb(color: Color): string {
   return `rgb(${color[0]} ${color[1]} ${color[2]})`;
 }
 
+/** A color with paper, such as #ffffff, mixed in: `share` of the color is kept. */
+export function mixed(color: Color, paper: string, share: number): Color {
+  const value = parseInt(paper.trim().slice(1), 16);
+  const [r, g, b] = [value >> 16, (value >> 8) & 255, value & 255].map(
+    (part, at) => part + share * (color[at]! - part),
+  );
+  return [Math.round(r!), Math.round(g!), Math.round(b!)];
+}
+
 /** Black or white, whichever is easier to read on the color: at least 4.5 to 1, as WCAG asks. */
 export function inkOn(color: Color): string {
   return luminance(color) > 0.179 ? "#000" : "#fff";

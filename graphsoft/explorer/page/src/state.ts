@@ -14,8 +14,12 @@ export interface State {
   point: number | null;
   /** The level that maps show. */
   level: number;
-  /** The node that fills the icicle. */
+  /** The node that fills the icicle and the flow. */
   zoom: number;
+  /** Clusters that are open in the map of clusters: their children are in their place. */
+  open: ReadonlySet<number>;
+  /** The least share of a child, from 0 to 1, that the flow shows. */
+  least: number;
   shape: Shape;
   /** The id of the view on the stage. */
   stage: string;
@@ -31,8 +35,9 @@ export type Key = keyof State;
 export type Listener = (state: Readonly<State>, changed: ReadonlySet<Key>) => void;
 
 /** What undo takes back. Other changes are no steps. */
-const STEPS: readonly Key[] = ["chosen", "point", "level", "zoom", "shape", "stage", "names"];
+const STEPS: readonly Key[] = ["chosen", "point", "level", "zoom", "open", "shape", "stage", "names"];
 const MAX_STEPS = 200;
+const LEAST = 0.01;
 
 export class Store {
   private current: State;
@@ -48,6 +53,8 @@ export class Store {
       point: null,
       level: data.levels.length - 1,
       zoom: data.root,
+      open: new Set(),
+      least: LEAST,
       shape: "icicle",
       stage,
       search: "",
@@ -81,15 +88,34 @@ export class Store {
     this.tell(changed);
   }
 
-  /** Choose a cluster, or nothing, and perhaps one of its points. The level follows, and the icicle shows it. */
-  choose(node: number | null, point: number | null = null): void {
+  /**
+   * Choose a cluster, or nothing, and perhaps one of its points. The icicle shows it, and the level follows
+   * unless another one is given.
+   */
+  choose(node: number | null, point: number | null = null, level: number | null = null): void {
     if (node === null || node === this.data.root) {
       this.set({ chosen: null, point });
       return;
     }
     const { zoom } = this.current;
     const visible = this.data.path(node).includes(zoom) ? zoom : this.commonAncestor(node, zoom);
-    this.set({ chosen: node, point, level: this.data.levelOf(node), zoom: visible });
+    this.set({ chosen: node, point, level: level ?? this.data.levelOf(node), zoom: visible });
+  }
+
+  /** Zoom into a cluster, or out of one that has nothing inside. */
+  zoomTo(node: number): void {
+    const { data } = this;
+    this.set({ zoom: data.children(node).length ? node : (data.parent(node) ?? data.root) });
+  }
+
+  /** Open a cluster in the map of clusters, or close it again with all that is inside. */
+  toggle(node: number): void {
+    const { data } = this;
+    if (!data.children(node).length) return;
+    const open = new Set(this.current.open);
+    if (!open.delete(node)) open.add(node);
+    else for (const inner of open) if (data.path(inner).includes(node)) open.delete(inner);
+    this.set({ open });
   }
 
   rename(node: number, name: string): void {

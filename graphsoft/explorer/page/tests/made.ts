@@ -14,6 +14,7 @@ const MEMBERS: Record<string, Member> = {
   "0/mass": Float32Array.of(3, 2, 1),
   "0/size": Uint32Array.of(2, 2, 1),
   "0/color": Uint8Array.of(200, 0, 0, 0, 200, 0, 0, 0, 200),
+  "0/circle": Float32Array.of(0, 0, 0.3, 0.6, 0, 0.2, 1, 1, 0.1),
   "0/certainty": Float32Array.of(0.9, 0.8, -1),
   "0/conductance": Float32Array.of(0.1, 0.2, -1),
   "0/parent": Uint8Array.of(0, 0, 1),
@@ -27,6 +28,7 @@ const MEMBERS: Record<string, Member> = {
   "1/mass": Float32Array.of(4.5, 1.5),
   "1/size": Uint32Array.of(4, 1),
   "1/color": Uint8Array.of(200, 100, 0, 0, 0, 200),
+  "1/circle": Float32Array.of(0.2, 0, 0.4, 1, 1, 0.2),
   "1/certainty": Float32Array.of(0.9, 1),
   "1/conductance": Float32Array.of(0.1, 0.1),
 };
@@ -34,7 +36,6 @@ for (const level of [0, 1]) {
   const clusters = level === 0 ? 3 : 2;
   const none = new Uint8Array(clusters);
   for (const [rows, column, value] of [
-    ["graph", "cluster", "weight"],
     ["near", "cluster", "chance"],
     ["central", "point", ""],
     ["torn", "cluster", "point"],
@@ -47,6 +48,16 @@ for (const level of [0, 1]) {
   MEMBERS[`${level}/apart_feature`] = Uint8Array.of(0, 1);
   MEMBERS[`${level}/apart_score`] = Float32Array.of(2, 3);
 }
+
+// a path 0 - 1 - 2 below, and one edge above; each row has all its entries
+Object.assign(MEMBERS, {
+  "0/graph_count": Uint8Array.of(1, 2, 1),
+  "0/graph_cluster": Uint8Array.of(1, 0, 2, 1),
+  "0/graph_weight": Float32Array.of(4, 4, 1, 1),
+  "1/graph_count": Uint8Array.of(1, 1),
+  "1/graph_cluster": Uint8Array.of(1, 0),
+  "1/graph_weight": Float32Array.of(2, 2),
+});
 
 const KINDS = new Map<unknown, string>([
   [Uint8Array, "u1"],
@@ -67,6 +78,17 @@ function packed(member: Member): { bytes: Uint8Array; facts: { kind: string; len
 /** A source that counts how often each member was read. */
 export function madeSource(change: Partial<Head> = {}): { source: Source; reads: Map<string, number> } {
   const reads = new Map<string, number>();
+  const source = sourceOf(MEMBERS, [3, 2], change);
+  return {
+    source: (name) => {
+      reads.set(name, (reads.get(name) ?? 0) + 1);
+      return source(name);
+    },
+    reads,
+  };
+}
+
+function sourceOf(all: Record<string, Member>, sizes: number[], change: Partial<Head>): Source {
   const head: Head = {
     format: 1,
     title: "made",
@@ -80,17 +102,51 @@ export function madeSource(change: Partial<Head> = {}): { source: Source; reads:
     box: [0, 0, 1, 1],
     given: true,
     images: null,
-    levels: [3, 2].map((clusters) => ({ clusters, log_likelihood: -1, status: "made", entropy: 1 })),
-    members: Object.fromEntries(
-      Object.entries(MEMBERS).map(([name, member]) => [name, packed(member).facts]),
-    ),
+    levels: sizes.map((clusters) => ({ clusters, log_likelihood: -1, status: "made", entropy: 1 })),
+    members: Object.fromEntries(Object.entries(all).map(([name, member]) => [name, packed(member).facts])),
     ...change,
   };
-  const source: Source = (name) => {
-    reads.set(name, (reads.get(name) ?? 0) + 1);
+  return (name) => {
     if (name === "head") return JSON.stringify(head);
-    const member = MEMBERS[name];
+    const member = all[name];
     return member ? deflateSync(packed(member).bytes).toString("base64") : null;
   };
-  return { source, reads };
+}
+
+/** A tree of many clusters without points: each gives 0.8 to one parent, and 0.2 to the next. */
+export function madeTree(...sizes: number[]): Source {
+  const members: Record<string, Member> = { cluster_names: {} };
+  let mass = Float32Array.from({ length: sizes[0]! }, (_, index) => 1 + (index % 5));
+  for (const [level, count] of sizes.entries()) {
+    const rows = new Uint8Array(count);
+    Object.assign(members, {
+      [`${level}/mass`]: mass,
+      [`${level}/size`]: new Uint32Array(count).fill(1),
+      [`${level}/color`]: new Uint8Array(3 * count),
+      [`${level}/graph_count`]: rows,
+      [`${level}/graph_cluster`]: new Uint8Array(0),
+      [`${level}/graph_weight`]: new Float32Array(0),
+      [`${level}/near_count`]: rows,
+      [`${level}/near_cluster`]: new Uint8Array(0),
+      [`${level}/near_chance`]: new Float32Array(0),
+    });
+    const above = sizes[level + 1];
+    if (above === undefined) continue;
+    const parent = Uint32Array.from({ length: count }, (_, index) => Math.floor((index * above) / count));
+    const next = new Float32Array(above);
+    for (const [index, first] of parent.entries()) {
+      next[first]! += 0.8 * mass[index]!;
+      next[(first + 1) % above]! += 0.2 * mass[index]!;
+    }
+    Object.assign(members, {
+      [`${level}/parent`]: parent,
+      [`${level}/parents_count`]: rows.slice().fill(2),
+      [`${level}/parents_cluster`]: Uint32Array.from(
+        [...parent].flatMap((first) => [first, (first + 1) % above]),
+      ),
+      [`${level}/parents_chance`]: Float32Array.from([...parent].flatMap(() => [0.8, 0.2])),
+    });
+    mass = next;
+  }
+  return sourceOf(members, sizes, {});
 }

@@ -34,6 +34,29 @@ test("choosing a cluster brings its level, and zooms out as far as needed", asyn
   assert.equal(store.state.chosen, null);
 });
 
+test("a choice can keep its level, and zooming into what has nothing inside leads out", async () => {
+  const { store, data } = await made();
+  store.choose(0, null, 1);
+  assert.deepEqual([store.state.chosen, store.state.level], [0, 1]);
+  store.zoomTo(3);
+  assert.equal(store.state.zoom, 3);
+  store.zoomTo(2);
+  assert.equal(data.id(store.state.zoom), "1-1");
+});
+
+test("clusters with children open, and close with all that is open inside", async () => {
+  const { store } = await made();
+  store.toggle(0);
+  assert.equal(store.state.open.size, 0);
+  store.set({ open: new Set([0]) });
+  store.toggle(3);
+  assert.deepEqual([...store.state.open], [0, 3]);
+  store.toggle(3);
+  assert.equal(store.state.open.size, 0);
+  store.undo();
+  assert.deepEqual([...store.state.open], [0, 3]);
+});
+
 test("undo and redo take steps back and forth, and jump over what is no step", async () => {
   const { store } = await made();
   store.choose(3);
@@ -73,11 +96,15 @@ test("the fragment leads back to the state", async () => {
   assert.equal(fragmentOf(first, data, first), "");
   store.choose(1, 2);
   store.set({ zoom: 3, shape: "treemap", search: "a&b=#\u2028", level: 1 });
+  store.toggle(3);
+  store.toggle(4);
+  store.set({ least: 0.07 });
   store.rename(0, '</script>"');
   const fragment = fragmentOf(store.state, data, first);
   const found = stateOf(fragment, data, first, ["points"]);
   assert.equal(fragmentOf(found, data, first), fragment);
   assert.equal(found.search, "a&b=#\u2028");
+  assert.deepEqual([[...found.open], found.least], [[3, 4], 0.07]);
   assert.deepEqual([...found.names], [["0-0", '</script>"']]);
   assert.equal(stateOf("cluster=0-1", data, first, []).level, 0);
 });
@@ -85,7 +112,7 @@ test("the fragment leads back to the state", async () => {
 test("what a fragment says wrongly is as at first", async () => {
   const { store, data } = await made();
   const first = store.state;
-  const wrong = "cluster=9-9&point=99&level=7&zoom=x&shape=cube&view=none&names={";
+  const wrong = "cluster=9-9&point=99&level=7&zoom=x&shape=cube&view=none&open=9-9,root,&least=900&names={";
   assert.equal(fragmentOf(stateOf(wrong, data, first, ["points"]), data, first), "");
   const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "0-1": "good"}')}`;
   assert.deepEqual([...stateOf(names, data, first, []).names], [["0-1", "good"]]);

@@ -107,7 +107,7 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
       const item = nameItem(cell, wide > 2 * NAMED.width);
       item.style.left = `${Math.max(cell.x0, 0) * width}px`;
       item.style.top = `${cell.y0 * height}px`;
-      item.style.width = `${(Math.min(cell.x1, 1) - Math.max(cell.x0, 0)) * width - 1}px`;
+      item.style.width = `${Math.max((Math.min(cell.x1, 1) - Math.max(cell.x0, 0)) * width - 1, 0)}px`;
       item.style.height = `${Math.min(high, store.state.shape === "treemap" && !isLeaf(cell) ? LINE : high) - 1}px`;
       if (isChosen) active = item.id;
       items.push(item);
@@ -198,14 +198,10 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     );
   };
 
-  const zoomTo = (node: number): void => {
-    store.set({ zoom: data.children(node).length ? node : (data.parent(node) ?? data.root) });
-  };
-
   area.addEventListener("click", (event) => {
     const node = nodeUnder(event);
     if (node === null) return;
-    if (node === store.state.chosen || node === data.root) zoomTo(node);
+    if (node === store.state.chosen || node === data.root) store.zoomTo(node);
     else store.choose(node);
   });
   area.addEventListener("pointermove", (event) => {
@@ -242,7 +238,7 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
         return true;
       case "Enter":
       case " ":
-        if (store.state.chosen !== null) zoomTo(store.state.chosen);
+        if (store.state.chosen !== null) store.zoomTo(store.state.chosen);
         return true;
       case "Escape":
         store.set({ zoom: data.parent(store.state.zoom) ?? data.root });

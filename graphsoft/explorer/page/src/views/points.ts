@@ -6,7 +6,7 @@ import { quadtree, type Quadtree } from "d3-quadtree";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import { FAR, SHARE, type Data, type Points, type Shares } from "../data.ts";
-import { button, element, fitCanvas, inNextFrame } from "../dom.ts";
+import { element, fitCanvas, inNextFrame } from "../dom.ts";
 import { percent } from "../format.ts";
 import { Pictures } from "../pictures.ts";
 import type { Store } from "../state.ts";
@@ -14,6 +14,7 @@ import { fitting, type Label } from "./labels.ts";
 import { drawDots, type Transform } from "./raster.ts";
 import { blended, centers, emphasized, type Center } from "./shading.ts";
 import type { View, ViewKind } from "./view.ts";
+import { placeTip, zoomControls, zoomKey } from "./zooming.ts";
 
 const MARGIN = 0.94; // of the area, that the points fill at first
 const NEAR = 14; // pixels from the pointer to a point
@@ -59,28 +60,7 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   );
   const behavior = zoom<HTMLDivElement, unknown>().scaleExtent([0.5, 500]);
   const selection = select(area);
-  const controls = element(
-    "div",
-    { class: "controls" },
-    button(
-      "+",
-      () => {
-        behavior.scaleBy(selection, 1.6);
-      },
-      { "aria-label": "Zoom in" },
-    ),
-    button(
-      "\u2212",
-      () => {
-        behavior.scaleBy(selection, 1 / 1.6);
-      },
-      { "aria-label": "Zoom out" },
-    ),
-    button("Fit", () => {
-      behavior.transform(selection, zoomIdentity);
-    }),
-  );
-  place.replaceChildren(area, controls);
+  place.replaceChildren(area, zoomControls(behavior, selection));
 
   const context = canvas.getContext("2d", { alpha: false })!;
   const pictures = new Pictures(data);
@@ -262,12 +242,8 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     );
     if (picture) tip.append(picture);
     if (texts?.[point]) tip.append(element("p", { class: "text" }, texts[point]));
-    tip.hidden = false;
     const at = transform();
-    const x = points.x[point]! * at.scaleX + at.x;
-    const y = points.y[point]! * at.scaleY + at.y;
-    tip.style.left = `${Math.max(Math.min(x + 14, area.clientWidth - tip.offsetWidth - 4), 4)}px`;
-    tip.style.top = `${Math.max(Math.min(y + 14, area.clientHeight - tip.offsetHeight - 4), 4)}px`;
+    placeTip(tip, area, points.x[point]! * at.scaleX + at.x, points.y[point]! * at.scaleY + at.y);
   };
 
   behavior.on("zoom", (event: D3ZoomEvent<HTMLDivElement, unknown>) => {
@@ -303,11 +279,8 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     };
     const move = moves[event.key];
     if (move) behavior.translateBy(selection, ...move);
-    else if (event.key === "+" || event.key === "=") behavior.scaleBy(selection, 1.3);
-    else if (event.key === "-") behavior.scaleBy(selection, 1 / 1.3);
-    else if (event.key === "0") behavior.transform(selection, zoomIdentity);
     else if (event.key === "Escape") store.choose(null);
-    else return;
+    else if (!zoomKey(event.key, behavior, selection)) return;
     event.preventDefault();
   });
 
