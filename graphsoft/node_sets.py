@@ -157,7 +157,7 @@ def write_attributes(G: Any, found: Any, k: int | None = None, *, name: str = "c
     >>> club = nx.karate_club_graph()
     >>> graphsoft.write_attributes(club, graphsoft.hierarchy(club, [8, 2]))
     >>> club.nodes[33]["community"], round(club.nodes[33]["community_0"], 2)
-    (0, 0.94)
+    (0, 0.97)
     """
     if not is_network(G):
         raise InputError("G", f"got {shown(G)}", "pass a graph of networkx or igraph")

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import graphsoft
@@ -70,3 +71,17 @@ def test_patterns(pattern, min_accuracy):
     X, y = bundled_set(f"patterns/{pattern}.csv")
     accuracy, _ = scores((X, y), [20, len(set(y))])
     assert accuracy >= min_accuracy
+
+
+@pytest.mark.parametrize("levels", [[6], [18, 6], [60, 18, 6]], ids=str)
+def test_nodes_of_two_communities_belong_to_both_on_every_ladder(levels):
+    rng = np.random.default_rng(0)
+    members = np.eye(6)[np.arange(300) % 6]
+    twofold = np.arange(300) % 5 == 0
+    members[twofold, (np.arange(300)[twofold] + 1) % 6] = 1.0
+    chances = np.where(members @ members.T > 0, 0.3, 0.01)
+    upper = np.triu(rng.random((300, 300)) < chances, 1)
+    top = graphsoft.hierarchy((upper + upper.T).astype(float), levels, affinity="precomputed")[-1]
+    several = (top.memberships.toarray() >= 0.25).sum(axis=1) > 1
+    assert several[twofold].mean() >= 0.8
+    assert several[~twofold].mean() <= 0.1

@@ -289,6 +289,7 @@ PEERS = {
 COVERS: dict[str, Callable[[Adjacency, int], Cover]] = {
     OURS: lambda adjacency, count: counted(top_level(adjacency, [count]).memberships),
     "labels": lambda adjacency, count: sp.csr_array(np.eye(count)[top_level(adjacency, [count]).labels]),
+    "two levels": lambda adjacency, count: counted(top_level(adjacency, [3 * count, count]).memberships),
     "auto": lambda adjacency, count: counted(top_level(adjacency, "auto").memberships),
     **PEERS,
 }

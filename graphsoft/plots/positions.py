@@ -60,7 +60,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     >>> h = graphsoft.hierarchy(X, levels=[8, 2])
     >>> ax = graphsoft.plots.map(h)
     >>> ax.get_title(loc="left")
-    '2 clusters of level 1, 2% of the points torn'
+    '2 clusters of level 1, 1% of the points torn'
     """
     h = checked(h)
     level = level_of(level, len(h))

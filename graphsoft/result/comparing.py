@@ -40,7 +40,7 @@ def compare(h: Hierarchy, other: Any) -> Comparison:
     >>> found.adjusted_rand.round(2).tolist()
     [[0.46], [0.88]]
     >>> [(match.id, match.best, round(match.overlap, 2)) for match in found.matches[1]]
-    [('1-0', 'Officer', 0.84), ('1-1', 'Mr. Hi', 0.84)]
+    [('1-0', 'Officer', 0.86), ('1-1', 'Mr. Hi', 0.85)]
     """
     mine = NamedClusters.of_levels([h._memberships(at) for at in range(len(h))], h.nodes)
     if isinstance(other, type(h)):

@@ -136,9 +136,9 @@ class Hierarchy(Sequence[Level]):
         >>> import networkx as nx
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> print(h.between("1-0", "1-1", count=2))
-        point    1-0   1-1
-        Marius  0.68  0.31
-        Javert  0.71  0.14
+        point      1-0   1-1
+        Marius    0.66  0.34
+        Gavroche  0.15  0.85
         """
         (level, one), (above, other) = self._place("a", a), self._place("b", b)
         if level != above:
@@ -170,7 +170,7 @@ class Hierarchy(Sequence[Level]):
         >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
         >>> table = h.describe()
         >>> table[0].size, round(table[0].conductance, 2), table[0].exemplars[0]
-        (39, 0.24, 'Valjean')
+        (39, 0.22, 'Valjean')
         """
         level = self._level(level)
         memberships = self._memberships(level)

@@ -120,8 +120,8 @@ def point(h: Hierarchy, name: Any) -> PointDescription:
     >>> print(h.point("Javert"))
     Javert (row 27)
     level  entropy  clusters
-        0     1.44  0-3 0.55; 0-10 0.13; 0-0 0.10; 0-6 0.10; 0-1 0.06; 0-5 0.03; 0-9 0.03
-        1     0.81  1-0 0.71; 1-2 0.15; 1-1 0.14
+        0     1.33  0-3 0.60; 0-0 0.12; 0-6 0.08; 0-10 0.07; 0-1 0.07; 0-5 0.03; 0-9 0.01
+        1     0.65  1-0 0.79; 1-1 0.11; 1-2 0.09
     """
     row = _row_of(name, h._rows)
     places = []

@@ -162,7 +162,7 @@ def test_levels_above_take_one_round_and_the_finest_its_rounds_within_groups():
     h = graphsoft.hierarchy(X, [20, 8, 3], method=method, progress=lambda *step: seen.append(step))
     finest, between, top = h.report.levels
     assert [len(each.trace) for each in h.report.levels] == [3, 1, 1]
-    assert (finest.sweeps, between.sweeps, top.sweeps) == (12, 2, 2)
-    assert between.status == "divided, and polished by 2 sweeps"
+    assert (finest.sweeps, between.sweeps, top.sweeps) == (12, 4, 4)
+    assert between.status == "divided, and polished by 4 sweeps"
     assert ("refining", 12, 12) in seen
     assert finest.log_likelihood > finest.trace[-1] > finest.trace[0]
