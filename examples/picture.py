@@ -1,10 +1,10 @@
-"""Draw the picture of the README.
+"""Draw the first picture of the guide: points on three levels, and their tree.
 
-    python examples/readme_picture.py [PICTURE]
+    python examples/picture.py [PICTURE]
 
 Every cluster has a color, and clusters below the same parent have shades of one color. A point shows the mean
-of its clusters' colors, weighted by its memberships. Points that are torn between
-clusters have an outline.
+of its clusters' colors, weighted by its memberships. Points that are torn between clusters have an
+outline.
 """
 
 import argparse
