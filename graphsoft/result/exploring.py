@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.colors import cluster_colors
+from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_coordinates, checked_given
@@ -95,7 +95,7 @@ def explore(
     places = checked_coordinates(coordinates, count) if placed else None
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
     given = Given(coordinates=h.layout() if places is None else places, placed=placed, **known)
-    colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
+    colors = [_bytes_of(each) for each in cluster_colors(h)]
     levels = [_facts(h, level, colors[level], apart[level]) for level in range(len(h))]
     facts = {
         "edges": h.report.edges,
@@ -103,7 +103,8 @@ def explore(
         "notes": list(h.report.notes),
         "features": None if apart[0] is None else apart[0].meaning,
     }
-    page = Explorer(content_of(levels, given, facts, h.cluster_names))
+    label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
+    page = Explorer(content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color))
     if path is None:
         return page
     page.save(path)
@@ -151,6 +152,10 @@ def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | 
     if table is None and (h.features is None or isinstance(h.features, FeaturesLeftOut)):
         return None
     return h.distinctive(level, APART, names=columns, X=table)
+
+
+def _bytes_of(colors: Any) -> Any:
+    return np.rint(255 * colors).astype(np.uint8)
 
 
 def _facts(h: Hierarchy, at: int, color: Any, apart: Distinctive | None) -> LevelFacts:

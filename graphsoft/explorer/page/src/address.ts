@@ -3,7 +3,10 @@ import type { Data } from "./data.ts";
 import type { Shape, State, Store } from "./state.ts";
 
 /** What the fragment holds, in this order. */
-type Kept = Pick<State, "chosen" | "point" | "level" | "zoom" | "shape" | "stage" | "search" | "names">;
+type Kept = Pick<
+  State,
+  "chosen" | "point" | "level" | "zoom" | "shape" | "coloring" | "stage" | "search" | "names"
+>;
 
 export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   const parts = new URLSearchParams();
@@ -12,6 +15,7 @@ export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   if (state.level !== levelAtFirst(state.chosen, data, first)) parts.set("level", String(state.level));
   if (state.zoom !== data.root) parts.set("zoom", data.id(state.zoom));
   if (state.shape !== first.shape) parts.set("shape", state.shape);
+  if (state.coloring !== first.coloring) parts.set("color", state.coloring);
   if (state.stage !== first.stage) parts.set("view", state.stage);
   if (state.search) parts.set("search", state.search);
   if (state.names.size) parts.set("names", JSON.stringify(Object.fromEntries(state.names)));
@@ -34,6 +38,7 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
     level: whole("level", data.levels.length) ?? levelAtFirst(chosen, data, first),
     zoom: data.node(parts.get("zoom") ?? "") ?? data.root,
     shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
+    coloring: parts.get("color") === "labels" && data.has("label") ? "labels" : "clusters",
     stage: stages.includes(stage) ? stage : first.stage,
     search: parts.get("search") ?? "",
     names: namesOf(parts.get("names"), data),
@@ -63,17 +68,32 @@ function namesOf(text: string | null, data: Data): Map<string, string> {
 }
 
 /** Keep the address and the store in step. A change of these fields becomes a step of the back button. */
-const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "shape", "stage"]);
+const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "shape", "coloring", "stage"]);
+
+/** What the history holds beside addresses that were written here, and not typed. */
+const OURS = "explorer";
 
 export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
   const first: Kept = store.state;
   let following = false;
   const read = (step: boolean): void => {
-    following = true;
     const found = stateOf(location.hash.slice(1), data, first, stages);
-    const same = fragmentOf(found, data, first) === fragmentOf(store.state, data, first);
-    if (!same) store.set(found, { step });
+    // names are work: going back to where they were not given yet keeps them
+    const names = step && history.state === OURS ? store.state.names : found.names;
+    following = true;
+    if (fragmentOf({ ...found, names }, data, first) !== fragmentOf(store.state, data, first))
+      store.set({ ...found, names }, { step });
     following = false;
+    write("replaceState");
+  };
+  const write = (method: "pushState" | "replaceState"): void => {
+    const fragment = fragmentOf(store.state, data, first);
+    if (fragment === location.hash.slice(1) && history.state === OURS) return;
+    try {
+      history[method](OURS, "", fragment || location.hash ? `#${fragment}` : "");
+    } catch {
+      // in a frame of a notebook there is no address to write to
+    }
   };
   read(false);
   window.addEventListener("popstate", () => {
@@ -82,15 +102,7 @@ export function followAddress(store: Store, data: Data, stages: readonly string[
   window.addEventListener("hashchange", () => {
     read(true);
   });
-  store.subscribe((state, changed) => {
-    if (following) return;
-    const fragment = fragmentOf(state, data, first);
-    if (fragment === location.hash.slice(1)) return;
-    const step = [...changed].some((key) => STEPS.has(key));
-    try {
-      history[step ? "pushState" : "replaceState"](null, "", `#${fragment}`);
-    } catch {
-      // in a frame of a notebook there is no address to write to
-    }
+  store.subscribe((_, changed) => {
+    if (!following) write([...changed].some((key) => STEPS.has(key)) ? "pushState" : "replaceState");
   });
 }

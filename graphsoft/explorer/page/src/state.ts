@@ -6,6 +6,7 @@ import type { Data } from "./data.ts";
 
 export type Scheme = "auto" | "light" | "dark";
 export type Shape = "icicle" | "treemap";
+export type Coloring = "clusters" | "labels";
 
 export interface State {
   /** The chosen cluster, as a node; null if none is. */
@@ -17,6 +18,10 @@ export interface State {
   /** The node that fills the icicle. */
   zoom: number;
   shape: Shape;
+  /** What the colors of points on the map mean. */
+  coloring: Coloring;
+  /** Points that were selected, in rising order; null if none are. */
+  selected: Uint32Array | null;
   /** The id of the view on the stage. */
   stage: string;
   search: string;
@@ -31,7 +36,17 @@ export type Key = keyof State;
 export type Listener = (state: Readonly<State>, changed: ReadonlySet<Key>) => void;
 
 /** What undo takes back. Other changes are no steps. */
-const STEPS: readonly Key[] = ["chosen", "point", "level", "zoom", "shape", "stage", "names"];
+const STEPS: readonly Key[] = [
+  "chosen",
+  "point",
+  "level",
+  "zoom",
+  "shape",
+  "coloring",
+  "selected",
+  "stage",
+  "names",
+];
 const MAX_STEPS = 200;
 
 export class Store {
@@ -49,6 +64,8 @@ export class Store {
       level: data.levels.length - 1,
       zoom: data.root,
       shape: "icicle",
+      coloring: "clusters",
+      selected: null,
       stage,
       search: "",
       names: new Map(),

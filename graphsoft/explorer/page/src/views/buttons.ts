@@ -1,8 +1,15 @@
 /** Buttons that stand for clusters and points: they choose, and emphasize under the pointer. */
 import type { Data } from "../data.ts";
 import { button, element } from "../dom.ts";
-import { rgb } from "../format.ts";
+import { rgb, type Color } from "../format.ts";
 import type { Store } from "../state.ts";
+
+/** A color, beside the name of what it stands for. */
+export function swatch(color: Color): HTMLElement {
+  const made = element("span", { class: "swatch", "aria-hidden": "true" });
+  made.style.backgroundColor = rgb(color);
+  return made;
+}
 
 export function clusterButton(node: number, data: Data, store: Store): HTMLButtonElement {
   const title = store.titleOf(node);
@@ -13,9 +20,7 @@ export function clusterButton(node: number, data: Data, store: Store): HTMLButto
     },
     { class: "cluster", title },
   );
-  const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-  swatch.style.backgroundColor = rgb(data.color(node));
-  made.append(swatch, element("bdi", {}, title));
+  made.append(swatch(data.color(node)), element("bdi", {}, title));
   made.addEventListener("pointerenter", () => {
     store.set({ hovered: node }, { step: false });
   });
