@@ -36,6 +36,24 @@ test("keys work anywhere but where a text is written, and are told by a help", a
   assert.deepEqual(watched, []);
 });
 
+test("clusters are named one after another with keys alone", async () => {
+  const { page, watched } = await opened(browser, "digits");
+  await page.locator(".cells").focus();
+  for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  for (const [id, name] of [["1-0", "threes"], ["1-1", "fives"]]) {
+    await page.getByLabel(`Name of cluster ${id}`).waitFor();
+    await page.keyboard.press("n");
+    await page.keyboard.type(name);
+    await page.keyboard.press("Enter");
+    await page.locator(".panel h2", { hasText: name }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("ArrowRight");
+  }
+  const { text } = await saved(page, "Save names");
+  assert.deepEqual(JSON.parse(text), { "1-0": "threes", "1-1": "fives", "2-0": "curved" });
+  assert.deepEqual(watched, []);
+});
+
 test("the focus can be seen wherever the Tab key leads", async () => {
   for (const fragment of ["#cluster=1-2&point=5", "#view=labels&level=1"]) {
     const { page, watched } = await opened(browser, "digits", { fragment });
@@ -108,9 +126,9 @@ test("names survive reload, back and forward, and are undone and done again", as
   await rename("1-4", "eights");
   await page.keyboard.press("Tab"); // out of the text, where Ctrl+Z is of the letters
   await page.keyboard.press("Control+z");
-  assert.match(await cell(page, "1-4").innerText(), /^1-4/);
+  await cell(page, "1-4").filter({ hasText: /^1-4/ }).waitFor();
   await page.keyboard.press("Control+Shift+z");
-  assert.match(await cell(page, "1-4").innerText(), /eights/);
+  await cell(page, "1-4").filter({ hasText: "eights" }).waitFor();
   const { name, text } = await saved(page, "Save names");
   assert.equal(name, "names.json");
   assert.deepEqual(JSON.parse(text), { "1-2": "twos", "1-3": "sevens", "1-4": "eights", "2-0": "curved" });

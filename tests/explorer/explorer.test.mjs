@@ -167,7 +167,7 @@ test("the map is moved and zoomed, and points under the pointer are shown and ch
     await page.waitForTimeout(30);
   }
   await page.locator(".map .tip canvas").waitFor();
-  assert.match(await page.locator(".map .tip").innerText(), /point \d+\s+\d.* %.*\s+a picture of a \d/);
+  assert.match(await page.locator(".map .tip").innerText(), /point \d+\s+\d.* %.*\s+Label: \d\s+a picture of a \d/);
   await pictured(page, "6-hover");
   await page.mouse.down();
   await page.mouse.up();

@@ -53,11 +53,18 @@ export function showPage(body: HTMLElement, data: Data): void {
   };
   show("tree");
 
+  const nameChosen = (): void => {
+    const { chosen } = store.state;
+    buttons.at(-1)!.textContent = chosen === null ? "Cluster" : `Cluster ${store.titleOf(chosen)}`;
+  };
+  nameChosen();
+
   new ResizeObserver(() => {
     for (const view of views) view.resize();
   }).observe(main);
   followScheme(store);
   store.subscribe((state, changed) => {
+    if (changed.has("chosen") || changed.has("names")) nameChosen();
     if (changed.has("chosen") && state.chosen !== null)
       said.textContent = `${store.titleOf(state.chosen)} is chosen`;
     else if (changed.has("selected") && state.selected)
@@ -74,6 +81,7 @@ function followKeys(store: Store, data: Data, header: HTMLElement): void {
   const keys: Record<string, () => void> = {
     "?": () => header.querySelector<HTMLElement>("button[aria-label=Help]")?.click(),
     "/": () => header.querySelector<HTMLElement>("#search")?.focus(),
+    n: () => document.querySelector<HTMLElement>("#rename")?.focus(),
     "[": () => {
       store.set({ level: Math.max(store.state.level - 1, 0) });
     },
@@ -82,6 +90,8 @@ function followKeys(store: Store, data: Data, header: HTMLElement): void {
     },
   };
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && (event.target as Element).id === "rename")
+      document.querySelector<HTMLElement>(".cells")?.focus();
     if (isTyping(event) || event.altKey || document.querySelector("dialog[open]")) return;
     const command = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();

@@ -104,16 +104,15 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
   const fill = (level: number, found: Confusion, labels: Labels): void => {
     const { first, size } = data.levels[level]!;
     const heads = found.labels.map((label) => headOfLabel(label, labels));
-    const top = [element("th", { role: "columnheader", scope: "col" }, "Cluster"), ...heads];
-    top.push(element("th", { role: "columnheader", scope: "col" }, "Purity"));
+    const top = [headOf("Cluster"), headOf("Points"), ...heads, headOf("Purity")];
     const rows = found.clusters.map((index) => {
       const counts = found.counts[index]!;
       const points = Math.max(size[index]!, 1);
-      const row = [headOfCluster(first + index)];
+      const row = [headOfCluster(first + index), number(count(size[index]!))];
       for (const label of found.labels)
         row.push(cell(index, label, counts.get(label) ?? 0, points, labels.texts[label]!));
       const purity = size[index] ? percent(Math.max(0, ...counts.values()) / points) : "\u2013";
-      row.push(element("td", { role: "gridcell", class: "value" }, purity));
+      row.push(number(purity));
       return row;
     });
     cells = [top, ...rows];
@@ -124,6 +123,10 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
       element("tbody", { role: "rowgroup" }, ...lines.slice(1)),
     );
   };
+
+  const headOf = (text: string): HTMLElement => element("th", { role: "columnheader", scope: "col" }, text);
+
+  const number = (text: string): HTMLElement => element("td", { role: "gridcell", class: "value" }, text);
 
   const headOfLabel = (label: number, labels: Labels): HTMLElement => {
     const color = [0, 1, 2].map((part) => labels.color[3 * label + part]!) as unknown as Color;
@@ -144,7 +147,6 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
       { role: "rowheader", scope: "row", "aria-selected": String(node === store.state.chosen), title },
       swatch(data.color(node)),
       element("bdi", {}, title),
-      element("small", {}, ` ${count(data.size(node))}`),
     );
     made.addEventListener("click", () => {
       store.choose(node);

@@ -9,6 +9,7 @@ const HELP: readonly (readonly [title: string, rows: readonly (readonly [keys: s
         ["?", "this help"],
         ["/", "search"],
         ["[ and ]", "finer and coarser level"],
+        ["n", "name the chosen cluster; Enter keeps the name, Escape goes back to the tree"],
         ["Ctrl Z, Ctrl Shift Z", "undo, redo"],
         ["Tab, Shift Tab", "go from part to part"],
       ],

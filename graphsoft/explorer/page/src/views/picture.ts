@@ -9,24 +9,33 @@ import type { Center } from "./shading.ts";
 
 const LETTERS = 28; // of a label
 const FONT = "600 12px";
-const ROOM = { width: 22, height: 30 }; // pixels: of a label beyond its letters, and from line to line
+// Pixels: of a label beyond its letters, and from line to line; of clusters, and of points.
+const ROOM = { width: 22, height: 30 };
+const ROOM_OF_NAME = { width: 8, height: 15 };
 const MOST_LABELS = 10_000; // of the heaviest clusters
+const MOST_NAMES = 1500; // more points than these have no names on the map
+const NAME_FONT = "11px";
+const BELOW = 11; // pixels from a point to its name
 
 /** What is drawn, for the level and the emphasis that were chosen last. */
 export interface Drawn {
   points: Points;
+  /** What points are called, if they have names. */
+  names: string[] | null;
   shares: Shares;
   level: number;
   rgba: Uint8Array;
   centers: Center[];
 }
 
-interface ClusterLabel {
-  node: number;
+/** A label of a cluster, or the name of a point, which has no node. */
+interface MapLabel {
+  node: number | null;
   text: string;
   x: number;
   y: number;
   width: number;
+  height: number;
   /** Pixels per unit of places, from which on it fits. */
   from: number;
 }
@@ -43,7 +52,7 @@ export class Picture {
   /** Units of y are by this longer than those of x. */
   private readonly aspect: number;
   private pixels: ImageData | null = null;
-  private labels: ClusterLabel[] = [];
+  private labels: MapLabel[] = [];
   private labelled: [level: number, names: unknown] | null = null; // for what the labels are
 
   constructor(canvas: HTMLCanvasElement, area: HTMLElement, aspect: number, data: Data, store: Store) {
@@ -98,16 +107,23 @@ export class Picture {
     this.labelled = [level, names];
     const { first, mass } = data.levels[level]!;
     const byMass = [...mass.keys()].sort((a, b) => mass[b]! - mass[a]! || a - b).slice(0, MOST_LABELS);
-    const placed = byMass.map((index) => {
-      const title = store.titleOf(first + index);
+    const label = (node: number | null, title: string, x: number, y: number): Omit<MapLabel, "from"> => {
       const text = title.length > LETTERS ? `${title.slice(0, LETTERS - 1)}\u2026` : title;
+      const room = node === null ? ROOM_OF_NAME : ROOM;
+      const width = context.measureText(text).width + room.width;
+      return { node, text, x, y: y * this.aspect, width, height: room.height };
+    };
+    const placed = byMass.map((index) => {
       const { x, y } = centers[index]!;
-      const width = context.measureText(text).width + ROOM.width;
-      return { node: first + index, text, x, y: y * this.aspect, width, height: ROOM.height };
+      return label(first + index, store.titleOf(first + index), x, y);
     });
+    const { points, names: ofPoints } = drawn;
+    if (ofPoints && points.count <= MOST_NAMES)
+      for (const [point, name] of ofPoints.entries())
+        placed.push(label(null, name, points.x[point]!, points.y[point]!));
     const scales = scalesToAppear(placed, Infinity);
     this.labels = placed
-      .map(({ node, text, x, y, width }, at) => ({ node, text, x, y, width, from: scales[at]! }))
+      .map((each, at) => ({ ...each, from: scales[at]! }))
       .filter((label) => label.from < Infinity);
   }
 
@@ -120,14 +136,16 @@ export class Picture {
     context.lineJoin = "round";
     this.layLabels(drawn);
     const { chosen, hovered } = store.state;
-    const isSpecial = ({ node }: ClusterLabel): boolean => node === chosen || node === hovered;
-    const special: ClusterLabel[] = this.labels.filter(isSpecial);
-    const place = (label: ClusterLabel): [x: number, y: number] => [
+    const isSpecial = ({ node }: MapLabel): boolean => node !== null && (node === chosen || node === hovered);
+    const special: MapLabel[] = this.labels.filter(isSpecial);
+    const place = (label: MapLabel): [x: number, y: number] => [
       label.x * at.scaleX + at.x,
       (label.y / this.aspect) * at.scaleY + at.y,
     ];
-    const write = (label: ClusterLabel, color: string): void => {
-      const [x, y] = place(label);
+    const write = (label: MapLabel, color: string): void => {
+      const [x, middle] = place(label);
+      const y = label.node === null ? middle + BELOW : middle;
+      context.font = `${label.node === null ? NAME_FONT : FONT} ${colors.font}`;
       context.lineWidth = 4;
       context.strokeStyle = colors.paper;
       context.strokeText(label.text, x, y);

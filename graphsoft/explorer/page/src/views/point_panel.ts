@@ -7,7 +7,7 @@ import { bar, example, likely, list, section, type Known } from "./panel_parts.t
 import { titleOfPoint } from "./point_card.ts";
 
 const PICTURE = 96;
-const TORN = 0.2; // a smaller share of the second cluster is not torn
+const CERTAIN = 0.8; // a point with a larger share of one cluster is not called torn
 
 export async function pointParts(point: number, known: Known): Promise<HTMLElement[]> {
   const { data, store, pictures } = known;
@@ -63,8 +63,7 @@ async function neighborParts(point: number, shares: Shares, known: Known): Promi
     parts.push(element("div", { class: "between" }, "in ", node));
     parts.push(...(await Promise.all(others.map((other) => example(other, known)))));
   }
-  const [, second] = [...entries(shares, point)];
-  const torn = second !== undefined && second[1] >= TORN * SHARE;
+  const torn = shares.value[shares.start[point]!]! < CERTAIN * SHARE;
   const title = torn ? "Why it is torn: the points next to it" : "The points next to it";
   return section(title, ...parts);
 }

@@ -138,8 +138,9 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     const pointed = inside ? null : hovered;
     const focus = pointed ?? (selected ? null : chosen);
     const emphasis = focus === null || focus === data.root ? null : focus;
-    const [points, shares, focused, labels] = await Promise.all([
+    const [points, names, shares, focused, labels] = await Promise.all([
       data.points(),
+      data.texts("names"),
       data.shares(level),
       emphasis === null ? null : data.shares(data.levelOf(emphasis)),
       wanted === "labels" ? data.labels() : null,
@@ -152,6 +153,7 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     const same = drawn?.level === level ? drawn : null;
     drawn = {
       points,
+      names,
       shares,
       level,
       rgba,
