@@ -2,9 +2,10 @@
 
     python examples/explorer.py [--output DIR] [--quick]
 
-``digits.html`` shows the bundled digits in three levels, with the picture of each point under the pointer. Its
-labels are the digits, which the clustering has not seen. Things to try: drag the ruler of levels; click on the
-first of "Most torn points", and see in the panel which points pull it to both sides; look at the table of labels.
+``digits.html`` shows the bundled digits on three levels, with the picture of each point under the pointer.
+Its labels are the digits, which the clustering has not seen. Things to try: drag the ruler of levels. Click on
+the first of "Most torn points", and see in the panel which points pull it to both sides. Look at the table of
+labels.
 
 ``topics.html`` shows what functions of NumPy, SciPy, scikit-learn and NetworkX say of themselves, see
 ``topics.py``: a map of texts, with topics that are named by the words that set them apart.
@@ -18,9 +19,9 @@ In each page a cluster can be given a name. "Save names" writes ``names.json``, 
 import networkx as nx
 from papers.sets import BUNDLED, bundled, page_parser
 from sklearn.feature_extraction.text import CountVectorizer
-from topics import embedded, read_texts
 
 import graphsoft
+from topics import embedded, read_texts
 
 WIDTH = 8  # of a picture of a digit, in pixels
 WHITE = 16
@@ -29,7 +30,7 @@ TEXTS = 3000
 
 
 def digits(folder):
-    """Pictures: 1797 handwritten digits."""
+    """Write the page of pictures: 1797 handwritten digits."""
     found = bundled("digits.csv.gz")
     h = graphsoft.hierarchy(found.data, levels=[100, 20, 10])
     h.explore(
@@ -42,7 +43,7 @@ def digits(folder):
 
 
 def topics(folder, count):
-    """Texts: first paragraphs of documentation, in topics that are named by their words."""
+    """Write the page of texts: first paragraphs of documentation, in topics named by their words."""
     names, texts = read_texts(count)
     levels = [60, 15, 5] if count > QUICK_TEXTS else [20, 8, 3]
     h = graphsoft.hierarchy(embedded(texts), levels, n_neighbors=15, metric="cosine", names=names)
@@ -58,7 +59,7 @@ def topics(folder, count):
 
 
 def novel(folder):
-    """A graph with names: the characters of a novel."""
+    """Write the page of a graph with names: the characters of a novel."""
     graph = nx.read_graphml(BUNDLED / "les_miserables.graphml")
     graphsoft.hierarchy(graph, levels=[12, 4]).explore(folder / "novel.html", title="Les Miserables")
 

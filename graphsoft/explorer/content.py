@@ -29,8 +29,8 @@ Of each level l, as ``l/...``, with m clusters:
 Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (if some are left out),
 rows of shown points: close_count u1, close_point u (those with the strongest edges to them, strongest first).
 Texts, as JSON: cluster_names ({id: name}), names, texts ([...] of shown), features ([...]), labels ([...]).
-With labels: label u[shown], label_color u1[3 * labels]. With images: image/0, image/1, ... of bytes (sheets), or image_size u4[shown]
-and image/0 (files, one after another).
+With labels: label u[shown], label_color u1[3 * labels]. With images: image/0, image/1, ... of bytes (sheets),
+or image_size u4[shown] and image/0 (files, one after another).
 """
 
 from __future__ import annotations

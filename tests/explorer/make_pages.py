@@ -32,9 +32,9 @@ HOSTILE = [
     "<style>*{display:none}</style>",
     "<base href='https://example.com/'>",
     "url(https://example.com/y.png)",
-    "=HYPERLINK(\"https://example.com\")",
+    '=HYPERLINK("https://example.com")',
     "@SUM(1)",
-    "'+1,\"quoted\"",
+    '\'+1,"quoted"',
     "-1",
 ]
 
