@@ -3,9 +3,9 @@
     python examples/explorer.py [--output DIR] [--quick]
 
 ``digits.html`` shows the bundled digits on three levels, with the picture of each point under the pointer.
-Its labels are the digits, which the clustering has not seen. Things to try: drag the ruler of levels. Click on
-the first of "Most torn points", and see in the panel which points pull it to both sides. Look at the table of
-labels.
+Its labels are the digits, which the clustering has not seen. Things to try: drag the ruler of levels. Click
+on the first of "Most torn points", and see in the panel which points pull it to both sides. Look at the table
+of labels.
 
 ``topics.html`` shows what functions of NumPy, SciPy, scikit-learn and NetworkX say of themselves, see
 ``topics.py``: a map of texts, with topics that are named by the words that set them apart.

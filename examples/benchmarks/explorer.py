@@ -4,7 +4,7 @@
 ``npm ci --prefix graphsoft/explorer/page``. Chromium draws without a graphics card.
 
 With DataMapPlot installed, its page of the same points, texts and clusters of all levels stands beside. That
-page loads libraries from unpkg.com when it is opened. Here npm installs them first, and no network is measured.
+page loads libraries from unpkg.com when it is opened. Here npm installs them first: no network is measured.
 The time of both is that of the first picture that then stays the same.
 """
 
@@ -75,7 +75,9 @@ def beside(name: str, path: Path, seconds: float, libraries: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", help="keep the pages in this folder")
     options = parser.parse_args()
     rows = [["page", "MB", "limit", "seconds to write", "to first picture", "to map", "frames per second"]]
