@@ -21,7 +21,8 @@ export function clusterButton(node: number, data: Data, store: Store): HTMLButto
     { class: "cluster", title },
   );
   made.append(swatch(data.color(node)), element("bdi", {}, title));
-  made.addEventListener("pointerenter", () => {
+  // a move, because a button that comes under a pointer at rest is not meant
+  made.addEventListener("pointermove", () => {
     store.set({ hovered: node }, { step: false });
   });
   made.addEventListener("pointerleave", () => {

@@ -151,7 +151,7 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
     made.addEventListener("click", () => {
       store.choose(node);
     });
-    made.addEventListener("pointerenter", () => {
+    made.addEventListener("pointermove", () => {
       store.set({ hovered: node }, { step: false });
     });
     made.addEventListener("pointerleave", () => {
