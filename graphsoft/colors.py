@@ -24,7 +24,15 @@ from graphsoft.tree import Tree
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["NEUTRAL", "blend", "cluster_colors", "hex_colors", "level_colors", "rgb_of_hex"]
+__all__ = [
+    "NEUTRAL",
+    "blend",
+    "class_colors",
+    "cluster_colors",
+    "hex_colors",
+    "level_colors",
+    "rgb_of_hex",
+]
 
 # From linear light to the responses of the three kinds of cones, and from their cube roots to OKLab.
 _CONES = np.array(
@@ -135,6 +143,26 @@ def cluster_colors(h: Hierarchy | Tree) -> tuple[Array, ...]:
             middle, reach = _children_shades(middle, reach, parents)
         colors.append(_rgb(*middle.T))
     return tuple(reversed(colors))
+
+
+def class_colors(sizes: Sequence[float] | Array) -> Array:
+    """Give each of several classes a color, as :func:`cluster_colors` does with top clusters.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (m,)
+        The largest class chooses first.
+
+    Returns
+    -------
+    ndarray of shape (m, 3)
+
+    Examples
+    --------
+    >>> hex_colors(class_colors([5, 100, 20]))
+    ['#a74861', '#2995ff', '#f66622']
+    """
+    return _rgb(*_top_shades(np.asarray(sizes, dtype=np.float64))[0].T)
 
 
 def _top_shades(masses: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.colors import NEUTRAL, blend, cluster_colors, hex_colors, rgb_of_hex
+from graphsoft.colors import NEUTRAL, blend, class_colors, cluster_colors, hex_colors, rgb_of_hex
 from graphsoft.errors import InputError
 from graphsoft.tree_building import build_tree
 
@@ -157,6 +157,12 @@ def test_heavy_clusters_choose_first():
     (colors,) = cluster_colors(tree_of([20], masses))
     (eight,) = cluster_colors(tree_of([8]))
     np.testing.assert_array_equal(colors[::-1][:8], eight)
+
+
+def test_classes_have_the_colors_of_top_clusters_as_heavy():
+    sizes = [3.0, 9.0, 1.0, 5.0]
+    tree = tree_of([4], masses=[sizes])
+    assert np.array_equal(class_colors(sizes), cluster_colors(tree)[0])
 
 
 def test_clusters_that_hold_everything_are_gray():

@@ -27,10 +27,11 @@ Of each level l, as ``l/...``, with m clusters:
   entropy u1[shown] (times 255 / the level's largest)
   rows of m: class_count, class_label u, class_points u (of all n points, with labels)
 
-Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (if some are left out).
+Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (if some are left out),
+rows of shown points: close_count u1, close_point u (those with the strongest edges to them, strongest first).
 Texts, as JSON: cluster_names ({id: name}), names, texts ([...] of shown), features ([...]), labels ([...]).
-With labels: label u[shown]. With images: image/0, image/1, ... of bytes (sheets), or image_size u4[shown]
-and image/0 (files, one after another).
+With labels: label u[shown], label_color u1[3 * labels]. With images: image/0, image/1, ... of bytes (sheets),
+or image_size u4[shown] and image/0 (files, one after another).
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ __all__ = ["Content", "LevelFacts", "content_of"]
 FORMAT = 1
 # Entries in a row: memberships of a point, edges of a cluster, and nearest clusters.
 SHARES, EDGES, NEAREST = 4, 8, 6
+CLOSE = 6  # nearest points of a point
 # Points most torn between two clusters. A smaller share than the least one is not torn.
 TORN, MIN_TORN = 3, 0.05
 TOP = 255  # shares are written as whole numbers up to this
@@ -114,7 +116,12 @@ class Content:
 
 
 def content_of(
-    levels: Sequence[LevelFacts], given: Given, facts: Mapping[str, Any], names: Mapping[str, str]
+    levels: Sequence[LevelFacts],
+    given: Given,
+    facts: Mapping[str, Any],
+    names: Mapping[str, str],
+    adjacency: sp.csr_array,
+    label_color: Array | None,
 ) -> Content:
     """Put the content of a page together.
 
@@ -128,6 +135,9 @@ def content_of(
         ``edges, components, notes, features`` of the head.
     names : mapping of str to str
         Names of clusters, by id.
+    adjacency : csr_array of shape (n, n)
+        Edges between points.
+    label_color : ndarray of uint8, shape (number of labels, 3), or None
     """
     members = Members()
     needed = {point for level in levels for points in level.central for point in points}
@@ -141,14 +151,18 @@ def content_of(
     limits = [*sample.notes]
     if len(sample.points) < len(given.coordinates):
         members.add_array("row", sample.points.astype(np.uint32))
+    counts, columns, _ = _largest(_without_diagonal(adjacency[sample.points][:, sample.points]), CLOSE)
+    members.add_array("close_count", narrowed(counts))
+    members.add_array("close_point", narrowed(columns))
     if given.names is not None:
         members.add_json("names", [given.names[point] for point in sample.points.tolist()])
     if given.texts is not None:
         kept, note = chosen_texts([given.texts[point] for point in sample.points.tolist()])
         members.add_json("texts", kept)
         limits += note
-    if given.labels is not None:
+    if given.labels is not None and label_color is not None:
         _add_labels(members, levels, given.labels, sample)
+        members.add_array("label_color", label_color.ravel())
     images = None
     if given.images is not None:
         images, note = given.images.add_to(members, sample.points)

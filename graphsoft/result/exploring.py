@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.colors import cluster_colors
+from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_coordinates, checked_given
@@ -99,7 +99,7 @@ def explore(
     if places is None:
         places = h.layout().astype(np.float64)
     given = Given(coordinates=places, placed=placed, **known)
-    colors = [np.rint(255 * each).astype(np.uint8) for each in cluster_colors(h)]
+    colors = [_bytes_of(each) for each in cluster_colors(h)]
     circles = h.circles(_in_box(places))
     levels = [_facts(h, level, colors[level], circles[level], apart[level]) for level in range(len(h))]
     facts = {
@@ -108,7 +108,8 @@ def explore(
         "notes": list(h.report.notes),
         "features": None if apart[0] is None else apart[0].meaning,
     }
-    page = Explorer(content_of(levels, given, facts, h.cluster_names))
+    label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
+    page = Explorer(content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color))
     if path is None:
         return page
     page.save(path)
@@ -163,6 +164,11 @@ def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | 
     if table is None and (h.features is None or isinstance(h.features, FeaturesLeftOut)):
         return None
     return h.distinctive(level, APART, feature_names=columns, X=table)
+
+
+def _bytes_of(colors: Array) -> Array:
+    bytes_: Array = np.rint(255 * colors).astype(np.uint8)
+    return bytes_
 
 
 def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinctive | None) -> LevelFacts:

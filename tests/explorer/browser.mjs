@@ -2,7 +2,7 @@
 // the test. Pictures are taken into the folder EXPLORER_PICTURES, if that is set.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -56,9 +56,44 @@ export async function pictured(page, name) {
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
 }
 
+export const cell = (page, id) => page.locator(`[id="cell-${id}"]`);
+
+/** A place on the map, in parts of its width and height. */
+export async function onMap(page, x, y) {
+  const box = await page.locator(".map").boundingBox();
+  return [box.x + box.width * x, box.y + box.height * y];
+}
+
+/** Draw a line around a part of the map, whose corners are parts of its width and height. */
+export async function lasso(page, corners, during = async () => undefined) {
+  await page.mouse.move(...(await onMap(page, ...corners[0])));
+  await page.mouse.down();
+  for (const corner of [...corners.slice(1), corners[0]]) await page.mouse.move(...(await onMap(page, ...corner)), { steps: 5 });
+  await during();
+  await page.mouse.up();
+}
+
+export const WHOLE = [[0.001, 0.001], [0.999, 0.001], [0.999, 0.999], [0.001, 0.999]];
+
+/** Choose one of the parts that a phone shows one at a time. */
+export async function pane(page, name) {
+  await page.locator(".panes").getByRole("button", { name }).click();
+}
+
+/** The text of a file that a button saves. */
+export async function saved(page, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+}
+
+/** What axe finds against the rules of accessibility, in the state that the page is in. */
+export async function violations(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
+  const found = await page.evaluate(() => window.axe.run());
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+}
+
 /** Nothing on the page is hard to use for those who cannot see it, as far as axe can tell. */
 export async function noViolation(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
+  assert.deepEqual(await violations(page), []);
 }

@@ -46,7 +46,7 @@ test("a click chooses in all views, a second one zooms in, and back and undo lea
   assert.equal(await heading(page).innerText(), "1-2");
   assert.equal(await page.locator("#level").inputValue(), "1");
   for (const title of ["Parents", "Nearest clusters", "Set apart by", "Labels", "Most central points"]) {
-    await page.locator("h3", { hasText: title }).first().waitFor();
+    await page.locator(".panel h3", { hasText: title }).first().waitFor();
   }
   await page.locator(".panel canvas.picture").first().waitFor();
   await pictured(page, "2-chosen");
@@ -156,12 +156,12 @@ test("the map is moved and zoomed, and points under the pointer are shown and ch
   await page.mouse.move(2, 2);
   await page.waitForTimeout(200);
   assert.equal(await picture(), first);
-  for (let step = 0; step < 200 && (await page.locator(".tip").isHidden()); step++) {
+  for (let step = 0; step < 200 && (await page.locator(".map .tip").isHidden()); step++) {
     await page.mouse.move(...(await onMap(page, ((step * 37) % 200) - 100, ((step * 53) % 200) - 100)));
     await page.waitForTimeout(30);
   }
-  await page.locator(".tip canvas").waitFor();
-  assert.match(await page.locator(".tip").innerText(), /point \d+\s+\d.* %.*\s+a picture of a \d/);
+  await page.locator(".map .tip canvas").waitFor();
+  assert.match(await page.locator(".map .tip").innerText(), /point \d+\s+\d.* %.*\s+Label: \d\s+a picture of a \d/);
   await pictured(page, "6-hover");
   await page.mouse.down();
   await page.mouse.up();

@@ -39,7 +39,7 @@ test("nothing in any field runs or is fetched, wherever it is shown", async () =
     await page.waitForFunction((text) => document.querySelector(".point h2")?.textContent === text, texts[point]);
     assert.equal(await name.textContent(), texts[point]);
     if (texts[point].length < 1000) assert.equal(await page.locator(".point .text").textContent(), texts[point]);
-    assert.equal(await page.locator(".point > p").last().textContent(), `Label: ${texts[point]}`);
+    assert.equal(await page.locator(".point > p[dir]").last().textContent(), `Label: ${texts[point]}`);
   }
   await pictured(page, "20-hostile");
   assert.deepEqual(watched, []);

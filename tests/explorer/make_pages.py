@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 import graphsoft
+from graphsoft.formats.frames import columns_to_csv
 
 # Each would do something, or look like something else, if it were taken for more than a text.
 HOSTILE = [
@@ -31,6 +32,10 @@ HOSTILE = [
     "<style>*{display:none}</style>",
     "<base href='https://example.com/'>",
     "url(https://example.com/y.png)",
+    '=HYPERLINK("https://example.com")',
+    "@SUM(1)",
+    '\'+1,"quoted"',
+    "-1",
 ]
 
 
@@ -77,6 +82,8 @@ def hostile(folder: Path) -> None:
         title="".join(HOSTILE),
     )
     clean = [text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in HOSTILE]
+    # the page writes selected points as Python would
+    columns_to_csv({"name": clean * 4, "label": clean * 4}, folder / "hostile.csv")
     (folder / "hostile.json").write_text(json.dumps({"texts": clean, "clusters": len(names)}))
 
 

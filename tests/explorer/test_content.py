@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import graphsoft
+from graphsoft.colors import class_colors
 from graphsoft.errors import InputError
 from graphsoft.explorer import sampling
-from graphsoft.explorer.content import NEAREST, SHARES, TORN, torn_points
+from graphsoft.explorer.content import CLOSE, NEAREST, SHARES, TORN, torn_points
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
 
@@ -165,6 +166,28 @@ def test_labels_are_counted_in_every_cluster(h):
         assert {names[label]: points for label, points in row} == {
             name: int((inside == name).sum()) for name in set(inside.tolist())
         }
+
+
+def test_labels_have_colors_of_their_own(h):
+    members = h.explore(labels=["b", "a", "b"] * (len(POINTS) // 3)).content.members
+    colors = unpacked(members, "label_color").reshape(2, 3)
+    assert np.array_equal(colors, np.rint(255 * class_colors([1, 2])))
+
+
+def test_points_have_those_with_the_strongest_edges_beside_them(h, monkeypatch):
+    members = h.explore().content.members
+    weights = h.graph.adjacency.toarray()
+    rows = rows_of(members, "close", "point")
+    assert len(rows) == len(POINTS)
+    for point, row in enumerate(rows):
+        others = [other for (other,) in row]
+        strongest = np.sort(weights[point])[::-1][: min(CLOSE, (weights[point] > 0).sum())]
+        assert weights[point, others].tolist() == strongest.tolist()
+    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
+    some = h.explore().content.members
+    shown = unpacked(some, "row")
+    for point, row in enumerate(rows_of(some, "close", "point")):
+        assert all(weights[shown[point], shown[other]] > 0 for (other,) in row)
 
 
 def test_coordinates_come_back_in_their_box(h):

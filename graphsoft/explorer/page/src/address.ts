@@ -5,7 +5,17 @@ import type { Shape, State, Store } from "./state.ts";
 /** What the fragment holds, in this order. */
 type Kept = Pick<
   State,
-  "chosen" | "point" | "level" | "zoom" | "open" | "least" | "shape" | "stage" | "search" | "names"
+  | "chosen"
+  | "point"
+  | "level"
+  | "zoom"
+  | "open"
+  | "least"
+  | "shape"
+  | "coloring"
+  | "stage"
+  | "search"
+  | "names"
 >;
 
 export function fragmentOf(state: Kept, data: Data, first: Kept): string {
@@ -17,6 +27,7 @@ export function fragmentOf(state: Kept, data: Data, first: Kept): string {
   if (state.open.size) parts.set("open", [...state.open].map((node) => data.id(node)).join(","));
   if (state.least !== first.least) parts.set("least", String(Math.round(100 * state.least)));
   if (state.shape !== first.shape) parts.set("shape", state.shape);
+  if (state.coloring !== first.coloring) parts.set("color", state.coloring);
   if (state.stage !== first.stage) parts.set("view", state.stage);
   if (state.search) parts.set("search", state.search);
   if (state.names.size) parts.set("names", JSON.stringify(Object.fromEntries(state.names)));
@@ -42,6 +53,7 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
     open: new Set(nodesOf(parts.get("open") ?? "", data)),
     least: least === null ? first.least : least / 100,
     shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
+    coloring: parts.get("color") === "labels" && data.has("label") ? "labels" : "clusters",
     stage: stages.includes(stage) ? stage : first.stage,
     search: parts.get("search") ?? "",
     names: namesOf(parts.get("names"), data),
@@ -76,17 +88,32 @@ function namesOf(text: string | null, data: Data): Map<string, string> {
 }
 
 /** Keep the address and the store in step. A change of these fields becomes a step of the back button. */
-const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "open", "shape", "stage"]);
+const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "open", "shape", "coloring", "stage"]);
+
+/** What the history holds beside addresses that were written here, and not typed. */
+const OURS = "explorer";
 
 export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
   const first: Kept = store.state;
   let following = false;
   const read = (step: boolean): void => {
-    following = true;
     const found = stateOf(location.hash.slice(1), data, first, stages);
-    const same = fragmentOf(found, data, first) === fragmentOf(store.state, data, first);
-    if (!same) store.set(found, { step });
+    // names are work: going back to where they were not given yet keeps them
+    const names = step && history.state === OURS ? store.state.names : found.names;
+    following = true;
+    if (fragmentOf({ ...found, names }, data, first) !== fragmentOf(store.state, data, first))
+      store.set({ ...found, names }, { step });
     following = false;
+    write("replaceState");
+  };
+  const write = (method: "pushState" | "replaceState"): void => {
+    const fragment = fragmentOf(store.state, data, first);
+    if (fragment === location.hash.slice(1) && history.state === OURS) return;
+    try {
+      history[method](OURS, "", fragment || location.hash ? `#${fragment}` : "");
+    } catch {
+      // in a frame of a notebook there is no address to write to
+    }
   };
   read(false);
   window.addEventListener("popstate", () => {
@@ -95,15 +122,7 @@ export function followAddress(store: Store, data: Data, stages: readonly string[
   window.addEventListener("hashchange", () => {
     read(true);
   });
-  store.subscribe((state, changed) => {
-    if (following) return;
-    const fragment = fragmentOf(state, data, first);
-    if (fragment === location.hash.slice(1)) return;
-    const step = [...changed].some((key) => STEPS.has(key));
-    try {
-      history[step ? "pushState" : "replaceState"](null, "", `#${fragment}`);
-    } catch {
-      // in a frame of a notebook there is no address to write to
-    }
+  store.subscribe((_, changed) => {
+    if (!following) write([...changed].some((key) => STEPS.has(key)) ? "pushState" : "replaceState");
   });
 }

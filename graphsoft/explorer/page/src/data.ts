@@ -90,6 +90,13 @@ export interface Points {
   label: Numbers | null;
 }
 
+/** What a page with labels knows of them. */
+export interface Labels {
+  texts: string[];
+  /** Red, green and blue of each. */
+  color: Uint8Array;
+}
+
 /** A level's memberships of all points in the page: clusters, and memberships times 255. */
 export interface Shares extends Rows {
   entropy: Uint8Array;
@@ -291,6 +298,22 @@ export class Data {
         this.array(`${level}/entropy`) as Promise<Uint8Array>,
       ]);
       return { start: starts(count), column, value, entropy };
+    });
+  }
+
+  /** Rows of points: those with the strongest edges to them, the strongest first; no values. */
+  close(): Promise<Rows> {
+    return this.once("close", () => this.rows("close", "point"));
+  }
+
+  /** The labels, with their colors; null without. */
+  labels(): Promise<Labels | null> {
+    return this.once("label colors", async () => {
+      const [texts, color] = await Promise.all([
+        this.texts("labels"),
+        this.has("label_color") ? (this.array("label_color") as Promise<Uint8Array>) : null,
+      ]);
+      return texts && color && { texts, color };
     });
   }
 

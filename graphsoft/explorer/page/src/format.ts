@@ -45,3 +45,8 @@ export function luminance(color: Color): number {
   });
   return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
 }
+
+/** Few letters for a large number: 10K for 10,000. */
+export function short(value: number): string {
+  return value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 });
+}

@@ -1,11 +1,14 @@
 /** The page around the views: its header, the tree, the stage with its tabs, and the panel. */
 import { followAddress } from "./address.ts";
 import type { Data } from "./data.ts";
-import { button, element } from "./dom.ts";
+import { button, element, isTyping } from "./dom.ts";
+import { plural } from "./format.ts";
+import { followPrinting } from "./printing.ts";
 import { mountHeader } from "./views/header.ts";
 import { mountIcicle } from "./views/icicle.ts";
 import { STAGE } from "./views/index.ts";
 import { mountPanel } from "./views/panel.ts";
+import { mountSelection } from "./views/selection.ts";
 import { Store, type Scheme } from "./state.ts";
 import type { View, ViewKind } from "./views/view.ts";
 
@@ -50,20 +53,53 @@ export function showPage(body: HTMLElement, data: Data): void {
   };
   show("tree");
 
+  const nameChosen = (): void => {
+    const { chosen } = store.state;
+    buttons.at(-1)!.textContent = chosen === null ? "Cluster" : `Cluster ${store.titleOf(chosen)}`;
+  };
+  nameChosen();
+
   new ResizeObserver(() => {
     for (const view of views) view.resize();
   }).observe(main);
   followScheme(store);
   store.subscribe((state, changed) => {
+    if (changed.has("chosen") || changed.has("names")) nameChosen();
     if (changed.has("chosen") && state.chosen !== null)
       said.textContent = `${store.titleOf(state.chosen)} is chosen`;
+    else if (changed.has("selected") && state.selected)
+      said.textContent = `${plural(state.selected.length, "point")} selected`;
+    else if (changed.has("level"))
+      said.textContent = `Level of ${plural(data.levels[state.level]!.clusters, "cluster")}`;
   });
+  followKeys(store, data, header);
+  followPrinting(views);
+}
+
+/** Keys that mean the same everywhere, but where a text is written. */
+function followKeys(store: Store, data: Data, header: HTMLElement): void {
+  const keys: Record<string, () => void> = {
+    "?": () => header.querySelector<HTMLElement>("button[aria-label=Help]")?.click(),
+    "/": () => header.querySelector<HTMLElement>("#search")?.focus(),
+    n: () => document.querySelector<HTMLElement>("#rename")?.focus(),
+    "[": () => {
+      store.set({ level: Math.max(store.state.level - 1, 0) });
+    },
+    "]": () => {
+      store.set({ level: Math.min(store.state.level + 1, data.levels.length - 1) });
+    },
+  };
   document.addEventListener("keydown", (event) => {
-    const typing = event.target instanceof HTMLInputElement;
-    if (typing || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+    if (event.key === "Escape" && (event.target as Element).id === "rename")
+      document.querySelector<HTMLElement>(".cells")?.focus();
+    if (isTyping(event) || event.altKey || document.querySelector("dialog[open]")) return;
+    const command = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (command && (key === "y" || (key === "z" && event.shiftKey))) store.redo();
+    else if (command && key === "z") store.undo();
+    else if (!command && keys[event.key]) keys[event.key]!();
+    else return;
     event.preventDefault();
-    if (event.shiftKey) store.redo();
-    else store.undo();
   });
 }
 
@@ -80,7 +116,9 @@ function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, 
     ),
   );
   const list = element("div", { class: "bar", role: "tablist", "aria-label": "Maps" }, ...tabs);
-  place.append(list, area);
+  const selected = element("div", { class: "selection", role: "group", "aria-label": "Selected points" });
+  place.append(list, area, selected);
+  const selection = mountSelection(selected, data, store);
   let view: View | null = null;
   const show = (): void => {
     view?.destroy();
@@ -107,7 +145,11 @@ function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, 
     if (changed.has("stage")) show();
   });
   show();
-  return { resize: () => view?.resize(), destroy: () => view?.destroy() };
+  const destroy = (): void => {
+    view?.destroy();
+    selection.destroy();
+  };
+  return { resize: () => view?.resize(), destroy };
 }
 
 /** The style follows the system, unless light or dark is chosen here. */

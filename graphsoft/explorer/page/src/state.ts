@@ -6,6 +6,7 @@ import type { Data } from "./data.ts";
 
 export type Scheme = "auto" | "light" | "dark";
 export type Shape = "icicle" | "treemap";
+export type Coloring = "clusters" | "labels";
 
 export interface State {
   /** The chosen cluster, as a node; null if none is. */
@@ -21,6 +22,10 @@ export interface State {
   /** The least share of a child, from 0 to 1, that the flow shows. */
   least: number;
   shape: Shape;
+  /** What the colors of points on the map mean. */
+  coloring: Coloring;
+  /** Points that were selected, in rising order; null if none are. */
+  selected: Uint32Array | null;
   /** The id of the view on the stage. */
   stage: string;
   search: string;
@@ -35,7 +40,18 @@ export type Key = keyof State;
 export type Listener = (state: Readonly<State>, changed: ReadonlySet<Key>) => void;
 
 /** What undo takes back. Other changes are no steps. */
-const STEPS: readonly Key[] = ["chosen", "point", "level", "zoom", "open", "shape", "stage", "names"];
+const STEPS: readonly Key[] = [
+  "chosen",
+  "point",
+  "level",
+  "zoom",
+  "open",
+  "shape",
+  "coloring",
+  "selected",
+  "stage",
+  "names",
+];
 const MAX_STEPS = 200;
 const LEAST = 0.01;
 
@@ -56,6 +72,8 @@ export class Store {
       open: new Set(),
       least: LEAST,
       shape: "icicle",
+      coloring: "clusters",
+      selected: null,
       stage,
       search: "",
       names: new Map(),

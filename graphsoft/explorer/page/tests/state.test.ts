@@ -79,6 +79,21 @@ test("undo and redo take steps back and forth, and jump over what is no step", a
   assert.equal(store.canRedo, false);
 });
 
+test("what is selected is a step too, and a drag can be one step", async () => {
+  const { store } = await made();
+  store.set({ selected: Uint32Array.of(1, 2) });
+  store.set({ level: 0 });
+  store.set({ level: 1 }, { step: false });
+  store.set({ coloring: "labels" });
+  store.undo();
+  assert.equal(store.state.coloring, "clusters");
+  store.undo();
+  assert.equal(store.state.level, 1);
+  assert.deepEqual([...store.state.selected!], [1, 2]);
+  store.undo();
+  assert.equal(store.state.selected, null);
+});
+
 test("names are those of Python, with what was renamed or taken away", async () => {
   const { store } = await made();
   assert.equal(store.namesAsJson(), '{\n "1-0": "left"\n}');
@@ -112,7 +127,8 @@ test("the fragment leads back to the state", async () => {
 test("what a fragment says wrongly is as at first", async () => {
   const { store, data } = await made();
   const first = store.state;
-  const wrong = "cluster=9-9&point=99&level=7&zoom=x&shape=cube&view=none&open=9-9,root,&least=900&names={";
+  const wrong =
+    "cluster=9-9&point=99&level=7&zoom=x&shape=cube&color=labels&view=none&open=9-9,root,&least=900&names={";
   assert.equal(fragmentOf(stateOf(wrong, data, first, ["points"]), data, first), "");
   const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "0-1": "good"}')}`;
   assert.deepEqual([...stateOf(names, data, first, []).names], [["0-1", "good"]]);

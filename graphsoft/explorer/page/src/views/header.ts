@@ -1,12 +1,20 @@
 /** The header: what this is, in numbers; the level that maps show; search; undo; names; light and dark. */
 import type { Data } from "../data.ts";
-import { button, element } from "../dom.ts";
+import { button, download, element } from "../dom.ts";
 import { count, number, plural } from "../format.ts";
 import type { Scheme, Store } from "../state.ts";
 import { mountFinder } from "./finder.ts";
+import { helpDialog } from "./help.ts";
+import { mountRuler } from "./ruler.ts";
 import type { View } from "./view.ts";
 
 const NEXT_SCHEME: Record<Scheme, Scheme> = { auto: "dark", dark: "light", light: "auto" };
+
+const SCHEMES: Record<Scheme, [sign: string, text: string]> = {
+  auto: ["\u25d0", "Light/dark"],
+  dark: ["\u25cf", "Dark"],
+  light: ["\u25cb", "Light"],
+};
 
 export function mountHeader(place: HTMLElement, data: Data, store: Store): View {
   const { head } = data;
@@ -16,37 +24,27 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
     plural(head.edges, "edge"),
     plural(head.components, "component"),
   ];
-  const level = element("input", {
-    type: "range",
-    min: 0,
-    max: data.levels.length - 1,
-    step: 1,
-    id: "level",
-    "aria-label": "Level",
-    list: "levels",
-  });
-  level.addEventListener("input", () => {
-    store.set({ level: Number(level.value) });
-  });
-  const levelText = element("output", { for: "level" });
+  const level = element("div", { class: "level" });
+  const ruler = mountRuler(level, data, store);
+  const help = helpDialog();
   const undo = button(
-    "Undo",
+    "\u21b6",
     () => {
       store.undo();
     },
-    { title: "Undo (Ctrl+Z)" },
+    { "aria-label": "Undo", title: "Undo (Ctrl+Z)" },
   );
   const redo = button(
-    "Redo",
+    "\u21b7",
     () => {
       store.redo();
     },
-    { title: "Redo (Ctrl+Shift+Z)" },
+    { "aria-label": "Redo", title: "Redo (Ctrl+Shift+Z)" },
   );
   const names = button(
     "Save names",
     () => {
-      download("names.json", store.namesAsJson());
+      download("names.json", store.namesAsJson(), "application/json");
     },
     {
       title: "All names of clusters as JSON, for h.name_clusters in Python",
@@ -84,27 +82,19 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
       element("p", { title: facts.join(" \u00b7 ") }, facts.join(" \u00b7 ")),
     ),
     find,
-    element(
-      "div",
-      { class: "level" },
-      element("label", { for: "level" }, "Level"),
-      level,
-      levelText,
-      element("datalist", { id: "levels" }, ...data.levels.map((_, at) => element("option", { value: at }))),
-    ),
-    element("div", { class: "tools" }, undo, redo, names, open, scheme),
+    level,
+    element("div", { class: "tools" }, undo, redo, names, open, scheme, help.open),
     about,
+    help.dialog,
   );
   const show = (): void => {
     const { state } = store;
-    level.value = String(state.level);
-    const clusters = plural(data.levels[state.level]!.clusters, "cluster");
-    levelText.textContent = clusters;
-    level.setAttribute("aria-valuetext", clusters);
     undo.disabled = !store.canUndo;
     redo.disabled = !store.canRedo;
-    scheme.textContent = { auto: "Light/dark", dark: "Dark", light: "Light" }[state.scheme];
-    scheme.title = "Follow the system, dark, or light";
+    const [sign, text] = SCHEMES[state.scheme];
+    scheme.textContent = sign;
+    scheme.setAttribute("aria-label", text);
+    scheme.title = `${text}: follow the system, dark, or light`;
   };
   const stop = store.subscribe(show);
   show();
@@ -113,6 +103,7 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
     destroy: () => {
       stop();
       finder.destroy();
+      ruler.destroy();
       place.replaceChildren();
     },
   };
@@ -120,10 +111,4 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
 
 function list(texts: readonly string[]): HTMLElement {
   return element("ul", {}, ...texts.map((text) => element("li", {}, text)));
-}
-
-function download(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  element("a", { href: address, download: name }).click();
-  URL.revokeObjectURL(address);
 }

@@ -3,10 +3,12 @@
  * see. Cells that can hold a name are elements too, which screen readers and the Tab key find.
  */
 import type { Data } from "../data.ts";
-import { button, element, fitCanvas, inNextFrame, isQuiet } from "../dom.ts";
+import { button, colorsOf, element, fitCanvas, inNextFrame, isQuiet } from "../dom.ts";
 import { count, inkOn, percent, plural, rgb } from "../format.ts";
 import type { Store } from "../state.ts";
+import { cardIn } from "./card.ts";
 import { cellAt, icicleCells, massTree, treemapCells, zoomedIcicle, type Cell } from "./cells.ts";
+import { onLongPress } from "./touch.ts";
 import type { View } from "./view.ts";
 
 // Pixels: what can be seen, and what can hold a name.
@@ -14,6 +16,7 @@ const SEEN = 1;
 const NAMED = { width: 26, height: 14 };
 const MOST_NAMED = 600;
 const LINE = 18; // of a treemap's headings
+const LEVEL_LINE = 3;
 const ZOOM_TIME = 220; // milliseconds
 
 export function mountIcicle(place: HTMLElement, data: Data, store: Store): View {
@@ -23,6 +26,7 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
   });
   const canvas = element("canvas", { "aria-hidden": "true" });
   const names = element("div", { class: "names", role: "presentation" });
+  const mark = element("div", { class: "mark", "aria-hidden": "true" });
   const area = element(
     "div",
     {
@@ -33,8 +37,10 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     },
     canvas,
     names,
+    mark,
   );
   place.replaceChildren(element("div", { class: "bar" }, path, shapes), area);
+  const card = cardIn(area);
 
   const tree = massTree(data);
   const whole = icicleCells(tree);
@@ -93,7 +99,16 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
       const cell = node === null ? undefined : cells.find((each) => each.node === node);
       if (cell) outline(context, cell, width, height, node === chosen ? 3 : 1.5);
     }
+    drawLevel(height);
     drawNames(width, height);
+  };
+
+  /** A line below the row of the level that maps show. */
+  const drawLevel = (height: number): void => {
+    const { level, shape } = store.state;
+    const cell = shape === "icicle" ? cells.find((each) => data.levelOf(each.node) === level) : undefined;
+    mark.hidden = !cell;
+    if (cell) mark.style.top = `${cell.y1 * height - LEVEL_LINE}px`;
   };
 
   const drawNames = (width: number, height: number): void => {
@@ -204,10 +219,31 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     if (node === store.state.chosen || node === data.root) store.zoomTo(node);
     else store.choose(node);
   });
-  area.addEventListener("pointermove", (event) => {
-    store.set({ hovered: nodeUnder(event) }, { step: false });
+  const showCard = (event: PointerEvent): void => {
+    const node = nodeUnder(event);
+    if (node === null) {
+      card.hide();
+      return;
+    }
+    const box = area.getBoundingClientRect();
+    const facts = `${plural(data.size(node), "point")}, ${percent(data.mass(node) / total)} of the mass`;
+    void card.show(node, event.clientX - box.left, event.clientY - box.top, () => [
+      element("strong", {}, store.titleOf(node)),
+      element("p", {}, facts),
+    ]);
+  };
+  onLongPress(area, showCard);
+  area.addEventListener("pointerdown", () => {
+    card.hide();
   });
-  area.addEventListener("pointerleave", () => {
+  area.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") return;
+    store.set({ hovered: nodeUnder(event) }, { step: false });
+    showCard(event);
+  });
+  area.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "touch") return;
+    card.hide();
     store.set({ hovered: null }, { step: false });
   });
   area.addEventListener("keydown", (event) => {
@@ -280,7 +316,7 @@ function outline(
 ): void {
   const inset = line / 2;
   context.lineWidth = line;
-  context.strokeStyle = getComputedStyle(context.canvas).getPropertyValue("--ink") || "#000";
+  context.strokeStyle = colorsOf(context.canvas).ink;
   context.strokeRect(
     cell.x0 * width + inset,
     cell.y0 * height + inset,

@@ -1,5 +1,42 @@
 /** Which labels are drawn, so that none covers another. */
 
+/** A label at a place of the data, whose size is in pixels. */
+export interface Placed {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/**
+ * For each label the scale, in pixels per unit of places, from which on it can be drawn. It depends on nothing
+ * else, so labels come and go with the zoom, and stay while the map is moved. Those that come first win.
+ */
+export function scalesToAppear(labels: readonly Placed[], largest: number): Float64Array {
+  const scales = new Float64Array(labels.length).fill(Infinity);
+  const kept: number[] = [];
+  for (const [at, label] of labels.entries()) {
+    if (Number.isNaN(label.x)) continue;
+    let from = 0;
+    for (const other of kept) {
+      const { x, y, width, height } = labels[other]!;
+      // from this scale on the two are apart; it counts if the other one is drawn before that
+      const apart = Math.min(
+        (width + label.width) / 2 / Math.abs(x - label.x),
+        (height + label.height) / 2 / Math.abs(y - label.y),
+      );
+      if (apart > from && apart > scales[other]!) {
+        from = apart;
+        if (from > largest) break;
+      }
+    }
+    if (from > largest) continue;
+    scales[at] = from;
+    kept.push(at);
+  }
+  return scales;
+}
+
 export interface Label {
   /** The middle of the label. */
   x: number;

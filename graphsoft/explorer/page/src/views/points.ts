@@ -1,41 +1,28 @@
 /**
- * The map of points. Colors blend by membership on the chosen level, and torn points are faint. Clusters have
- * labels where they fit. The pointer shows names, texts and pictures.
+ * The map of points. Colors blend by membership on the chosen level, or stand for labels; torn points are faint.
+ * Clusters have labels where they fit. The pointer shows names, texts and pictures, and a lasso selects points.
  */
 import { quadtree, type Quadtree } from "d3-quadtree";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
-import { FAR, SHARE, type Data, type Points, type Shares } from "../data.ts";
-import { element, fitCanvas, inNextFrame } from "../dom.ts";
-import { percent } from "../format.ts";
+import { FAR, type Data } from "../data.ts";
+import { button, element, inNextFrame } from "../dom.ts";
 import { Pictures } from "../pictures.ts";
 import type { Store } from "../state.ts";
-import { fitting, type Label } from "./labels.ts";
-import { drawDots, type Transform } from "./raster.ts";
-import { blended, centers, emphasized, type Center } from "./shading.ts";
+import { cardIn } from "./card.ts";
+import { lassoOn, pointsWithin } from "./lasso.ts";
+import { legendOf } from "./legend.ts";
+import { Picture, type Drawn } from "./picture.ts";
+import { cardOfPoint } from "./point_card.ts";
+import type { Transform } from "./raster.ts";
+import { blended, centers, emphasized, labelled, onlySelected } from "./shading.ts";
+import { onLongPress } from "./touch.ts";
 import type { View, ViewKind } from "./view.ts";
-import { placeTip, zoomControls, zoomKey } from "./zooming.ts";
+import { zoomControls, zoomKey } from "./zooming.ts";
 
 const MARGIN = 0.94; // of the area, that the points fill at first
 const NEAR = 14; // pixels from the pointer to a point
-const MOST_LABELS = 60;
-const LETTERS = 28; // of a label
-const PICTURE = 96;
-
-interface NamedLabel extends Label {
-  node: number;
-  text: string;
-}
-
-/** What is drawn, for the level and the emphasis that were chosen last. */
-interface Drawn {
-  points: Points;
-  shares: Shares;
-  level: number;
-  rgba: Uint8Array;
-  centers: Center[];
-  byMass: number[];
-}
+const NEAR_FINGER = 24;
 
 export const POINTS: ViewKind = {
   id: "points",
@@ -46,39 +33,67 @@ export const POINTS: ViewKind = {
 
 function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   const canvas = element("canvas", { "aria-hidden": "true" });
-  const tip = element("div", { class: "tip", hidden: true });
   const area = element(
     "div",
     {
       class: "map",
       role: "application",
       tabindex: 0,
-      "aria-label": "Map of points: arrow keys move it, plus and minus zoom, 0 shows all",
+      "aria-label":
+        "Map of points: arrow keys move it, plus and minus zoom, 0 shows all, Enter chooses the point in the middle",
     },
     canvas,
-    tip,
   );
   const behavior = zoom<HTMLDivElement, unknown>().scaleExtent([0.5, 500]);
   const selection = select(area);
-  place.replaceChildren(area, zoomControls(behavior, selection));
+  let lassoing = false;
+  const tool = button(
+    "Lasso",
+    () => {
+      setLassoing(!lassoing);
+    },
+    { "aria-pressed": "false", title: "Draw around points to select them (or drag with Shift held)" },
+  );
+  const setLassoing = (on: boolean): void => {
+    lassoing = on;
+    tool.setAttribute("aria-pressed", String(on));
+    area.classList.toggle("lassoing", on);
+  };
+  const coloring = button(
+    "Color by label",
+    () => {
+      store.set({ coloring: store.state.coloring === "labels" ? "clusters" : "labels" });
+    },
+    { "aria-pressed": "false" },
+  );
+  coloring.hidden = !data.has("label");
+  const legend = element("div", { class: "corner", hidden: true });
+  place.replaceChildren(area, zoomControls(behavior, selection, coloring, tool), legend);
 
-  const context = canvas.getContext("2d", { alpha: false })!;
+  const card = cardIn(area);
   const pictures = new Pictures(data);
   // places are whole numbers across a box: by this they have one scale in both directions
   const aspect = (data.head.box[3] - data.head.box[1]) / (data.head.box[2] - data.head.box[0]);
+  const picture = new Picture(canvas, area, aspect, data, store);
   let moved: ZoomTransform = zoomIdentity;
-  let pixels: ImageData | null = null;
   let drawn: Drawn | null = null;
   let tree: Quadtree<number> | null = null;
   let inside = false; // whether the pointer is here, where it emphasizes nothing
   let gone = false;
   let request = 0;
+  let size = { width: 0, height: 0 };
+
+  /** Pixels per unit of the coordinates, where all of them fit. */
+  const fit = (width: number, height: number): number => {
+    const [x0, y0, x1, y1] = data.head.box;
+    return MARGIN * Math.min(width / (x1 - x0), height / (y1 - y0));
+  };
 
   /** From places in the box of the data to pixels of the screen. */
   const transform = (): Transform => {
     const [x0, y0, x1, y1] = data.head.box;
     const { clientWidth: width, clientHeight: height } = area;
-    const scale = MARGIN * Math.min(width / (x1 - x0), height / (y1 - y0));
+    const scale = fit(width, height);
     const wide = (x1 - x0) * scale;
     const high = (y1 - y0) * scale;
     return {
@@ -94,124 +109,80 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     return Math.min(Math.max(0.16 * room, 0.8), 4) * Math.min(moved.k ** 0.35, 3);
   };
 
-  const draw = (): void => {
+  /** Keep what is in the middle there when the area has another size. */
+  const keepMiddle = (): void => {
     const { clientWidth: width, clientHeight: height } = area;
-    if (gone || !width || !height) return;
-    if (!pixels || canvas.style.width !== `${width}px` || canvas.style.height !== `${height}px`) {
-      fitCanvas(canvas, width, height);
-      pixels = new ImageData(canvas.width, canvas.height);
-    }
-    const ratio = canvas.width / width;
-    const style = getComputedStyle(area);
-    const values = new Uint32Array(pixels.data.buffer);
-    values.fill(colorNumber(style.getPropertyValue("--paper")));
-    const at = transform();
-    if (drawn) {
-      const scaled = {
-        scaleX: at.scaleX * ratio,
-        scaleY: at.scaleY * ratio,
-        x: at.x * ratio,
-        y: at.y * ratio,
-      };
-      const dots = { ...drawn.points, rgba: drawn.rgba };
-      drawDots({ width: canvas.width, height: canvas.height, values }, dots, scaled, radius() * ratio);
-    }
-    context.putImageData(pixels, 0, 0);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (drawn) {
-      drawLabels(drawn, at, width, height, style);
-      drawPoint(drawn.points, at, style);
-    }
+    const before = size;
+    if (!width || !height || (before.width === width && before.height === height)) return;
+    size = { width, height };
+    if (!before.width) return;
+    const grown = fit(width, height) / fit(before.width, before.height);
+    const from = (now: number, then: number, shift: number): number =>
+      now / 2 - moved.k * (now / 2 + ((then / 2 - shift) / moved.k - then / 2) * grown);
+    const x = from(width, before.width, moved.x);
+    const y = from(height, before.height, moved.y);
+    behavior.transform(selection, zoomIdentity.translate(x, y).scale(moved.k));
   };
 
-  const drawLabels = (
-    { centers: middles, byMass, level }: Drawn,
-    at: Transform,
-    width: number,
-    height: number,
-    style: CSSStyleDeclaration,
-  ): void => {
-    const { chosen, hovered } = store.state;
-    const first = data.levels[level]!.first;
-    context.font = `600 12px ${style.fontFamily}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-    function* candidates(): Generator<NamedLabel> {
-      const special = [chosen, hovered].filter((node) => node !== null && data.levelOf(node) === level);
-      const order = [...special.map((node) => node! - first), ...byMass.slice(0, 20 * MOST_LABELS)];
-      for (const index of new Set(order)) {
-        const x = middles[index]!.x * at.scaleX + at.x;
-        const y = middles[index]!.y * at.scaleY + at.y;
-        if (!(x > 0 && y > 0 && x < width && y < height)) continue;
-        const title = store.titleOf(first + index);
-        const text = title.length > LETTERS ? `${title.slice(0, LETTERS - 1)}\u2026` : title;
-        yield { node: first + index, text, x, y, width: context.measureText(text).width + 8, height: 18 };
-      }
-    }
-    for (const label of fitting(candidates(), width, height, MOST_LABELS)) {
-      context.lineWidth = 4;
-      context.strokeStyle = style.getPropertyValue("--paper");
-      context.strokeText(label.text, label.x, label.y);
-      const isChosen = label.node === chosen || label.node === hovered;
-      context.fillStyle = style.getPropertyValue(isChosen ? "--accent" : "--ink");
-      context.fillText(label.text, label.x, label.y);
-    }
+  const draw = (): void => {
+    if (gone || !area.clientWidth || !area.clientHeight) return;
+    keepMiddle();
+    picture.draw(drawn, transform(), radius(), lasso.line);
   };
-
-  const drawPoint = (points: Points, at: Transform, style: CSSStyleDeclaration): void => {
-    const { point } = store.state;
-    if (point === null) return;
-    context.beginPath();
-    const x = points.x[point]! * at.scaleX + at.x;
-    const y = points.y[point]! * at.scaleY + at.y;
-    context.arc(x, y, radius() + 4, 0, 2 * Math.PI);
-    context.lineWidth = 2;
-    context.strokeStyle = style.getPropertyValue("--ink");
-    context.stroke();
-  };
-
   const redraw = inNextFrame(draw);
 
   /** Take up another level or emphasis. What was asked for before, and comes late, is not drawn. */
   const refresh = async (): Promise<void> => {
     const mine = ++request;
-    const { level, chosen, hovered } = store.state;
-    const focus = inside ? chosen : (hovered ?? chosen);
+    const { level, chosen, hovered, selected, coloring: wanted } = store.state;
+    const pointed = inside ? null : hovered;
+    const focus = pointed ?? (selected ? null : chosen);
     const emphasis = focus === null || focus === data.root ? null : focus;
-    const [points, shares, focused] = await Promise.all([
+    const [points, names, shares, focused, labels] = await Promise.all([
       data.points(),
+      data.texts("names"),
       data.shares(level),
       emphasis === null ? null : data.shares(data.levelOf(emphasis)),
+      wanted === "labels" ? data.labels() : null,
     ]);
     if (gone || mine !== request) return;
-    const { color, mass, clusters } = data.levels[level]!;
-    const rgba = blended(shares, color);
+    const { color, clusters } = data.levels[level]!;
+    let rgba = labels && points.label ? labelled(shares, points.label, labels.color) : blended(shares, color);
+    if (emphasis !== null) rgba = emphasized(rgba, focused!, data.indexOf(emphasis));
+    else if (selected && pointed === null) rgba = onlySelected(rgba, selected);
     const same = drawn?.level === level ? drawn : null;
     drawn = {
       points,
+      names,
       shares,
       level,
-      rgba: emphasis === null ? rgba : emphasized(rgba, focused!, data.indexOf(emphasis)),
+      rgba,
       centers: same?.centers ?? centers(shares, clusters, points.x, points.y),
-      byMass: same?.byMass ?? [...mass.keys()].sort((a, b) => mass[b]! - mass[a]! || a - b),
     };
+    coloring.setAttribute("aria-pressed", String(labels !== null));
+    legend.hidden = labels === null;
+    if (labels) legend.replaceChildren(legendOf(labels));
     redraw();
   };
 
-  /** The point under the pointer, or null. */
-  const pointAt = (event: MouseEvent): number | null => {
+  /** The point nearest to a place on the screen, or null. */
+  const pointNear = (x: number, y: number, near: number): number | null => {
     if (!drawn) return null;
-    const { x, y, count } = drawn.points;
+    const { points } = drawn;
     const at = transform();
     tree ??= quadtree<number>()
-      .x((point) => x[point]!)
-      .y((point) => y[point]! * aspect)
-      .addAll(Array.from({ length: count }, (_, point) => point));
+      .x((point) => points.x[point]!)
+      .y((point) => points.y[point]! * aspect)
+      .addAll(Array.from({ length: points.count }, (_, point) => point));
+    const left = (x - at.x) / at.scaleX;
+    const top = ((y - at.y) / at.scaleY) * aspect;
+    return tree.find(left, top, Math.max(near, radius()) / at.scaleX) ?? null;
+  };
+
+  const pointUnder = (event: PointerEvent | MouseEvent): number | null => {
     const box = area.getBoundingClientRect();
-    const left = (event.clientX - box.left - at.x) / at.scaleX;
-    const top = ((event.clientY - box.top - at.y) / at.scaleY) * aspect;
-    return tree.find(left, top, Math.max(NEAR, radius()) / at.scaleX) ?? null;
+    const finger = "pointerType" in event && event.pointerType === "touch";
+    return pointNear(event.clientX - box.left, event.clientY - box.top, finger ? NEAR_FINGER : NEAR);
   };
 
   const likeliest = (point: number): number => {
@@ -219,55 +190,62 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     return data.nodeAt(level, shares.column[shares.start[point]!]!);
   };
 
-  let tipped: number | null = null;
-  const showTip = async (point: number | null): Promise<void> => {
-    if (point === tipped) return;
-    tipped = point;
-    if (point === null) {
-      tip.hidden = true;
+  const showCard = (point: number | null): void => {
+    if (point === null || !drawn) {
+      card.hide();
       return;
     }
-    const { points, shares } = drawn!;
-    const [names, texts, picture] = await Promise.all([
-      data.texts("names"),
-      data.texts("texts"),
-      pictures.of(point, PICTURE),
-    ]);
-    if (point !== tipped || gone) return;
-    const node = likeliest(point);
-    const share = shares.value[shares.start[point]!]! / SHARE;
-    tip.replaceChildren(
-      element("strong", {}, names?.[point] ?? `point ${points.row?.[point] ?? point}`),
-      element("p", {}, `${percent(share)} ${store.titleOf(node)}`),
-    );
-    if (picture) tip.append(picture);
-    if (texts?.[point]) tip.append(element("p", { class: "text" }, texts[point]));
     const at = transform();
-    placeTip(tip, area, points.x[point]! * at.scaleX + at.x, points.y[point]! * at.scaleY + at.y);
+    const x = drawn.points.x[point]! * at.scaleX + at.x;
+    const y = drawn.points.y[point]! * at.scaleY + at.y;
+    void card.show(point, x, y, () => cardOfPoint(point, data, store, pictures));
   };
 
+  const lasso = lassoOn(
+    area,
+    (event) => lassoing || event.shiftKey,
+    redraw,
+    (line) => {
+      if (!drawn) return;
+      const found = pointsWithin(line, drawn.points, transform());
+      store.set({ selected: found.length ? found : null });
+    },
+  );
+  onLongPress(area, (event) => {
+    if (!lassoing) showCard(pointUnder(event));
+  });
+  behavior.filter((event: MouseEvent | TouchEvent) => {
+    if (event.type === "wheel") return true;
+    if ("touches" in event) return !lassoing || event.touches.length > 1;
+    return !lassoing && !event.ctrlKey && !event.shiftKey && !event.button;
+  });
   behavior.on("zoom", (event: D3ZoomEvent<HTMLDivElement, unknown>) => {
     moved = event.transform;
-    void showTip(null);
+    card.hide();
     redraw();
   });
   selection.call(behavior).on("dblclick.zoom", null);
   area.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") return;
     inside = true;
     if (event.buttons) return;
-    const point = pointAt(event);
-    void showTip(point);
+    const point = pointUnder(event);
+    showCard(point);
     store.set({ hovered: point === null ? null : likeliest(point) }, { step: false });
   });
   area.addEventListener("pointerleave", () => {
+    if (!inside) return;
     inside = false;
-    void showTip(null);
+    card.hide();
     store.set({ hovered: null }, { step: false });
   });
-  area.addEventListener("click", (event) => {
-    const point = pointAt(event);
+  const choose = (point: number | null): void => {
+    showCard(point);
     if (point === null) store.choose(null);
     else store.choose(likeliest(point), point);
+  };
+  area.addEventListener("click", (event) => {
+    choose(pointUnder(event));
   });
   area.addEventListener("keydown", (event) => {
     const step = 60 / moved.k;
@@ -279,32 +257,32 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     };
     const move = moves[event.key];
     if (move) behavior.translateBy(selection, ...move);
-    else if (event.key === "Escape") store.choose(null);
-    else if (!zoomKey(event.key, behavior, selection)) return;
+    else if (event.key === "Enter") choose(pointNear(area.clientWidth / 2, area.clientHeight / 2, Infinity));
+    else if (event.key === "Escape") {
+      card.hide();
+      if (lassoing) setLassoing(false);
+      else store.choose(null);
+    } else if (!zoomKey(event.key, behavior, selection)) return;
     event.preventDefault();
   });
 
   const stop = store.subscribe((_, changed) => {
-    if (changed.has("level") || changed.has("chosen") || (changed.has("hovered") && !inside)) void refresh();
-    else if (changed.has("names") || changed.has("point") || changed.has("hovered")) redraw();
-    if (changed.has("scheme")) redraw();
+    const again = ["level", "chosen", "selected", "coloring"].some((key) => changed.has(key as never));
+    if (again || (changed.has("hovered") && !inside)) void refresh();
+    else if (["names", "point", "hovered", "scheme"].some((key) => changed.has(key as never))) redraw();
   });
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  dark.addEventListener("change", redraw);
+  const systems = ["(prefers-color-scheme: dark)", "(forced-colors: active)"].map((query) =>
+    window.matchMedia(query),
+  );
+  for (const system of systems) system.addEventListener("change", redraw);
   void refresh();
   return {
     resize: redraw,
     destroy: () => {
       gone = true;
       stop();
-      dark.removeEventListener("change", redraw);
+      for (const system of systems) system.removeEventListener("change", redraw);
       place.replaceChildren();
     },
   };
-}
-
-/** A color such as #1d5fa8 as a number for a pixel. */
-function colorNumber(text: string): number {
-  const value = parseInt(text.trim().slice(1), 16);
-  return (0xff000000 | ((value & 255) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }

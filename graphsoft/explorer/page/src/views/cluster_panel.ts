@@ -1,0 +1,165 @@
+/** The chosen cluster: its numbers, its parents, children and neighbors, what sets it apart, and its points. */
+import { entries, type Details, type Rows } from "../data.ts";
+import { button, element } from "../dom.ts";
+import { count, number, percent } from "../format.ts";
+import { pointsOf } from "../selecting.ts";
+import { clusterButton } from "./buttons.ts";
+import { bar, example, likely, list, meter, MIN_CHANCE, section, type Known } from "./panel_parts.ts";
+
+const MOST_CHILDREN = 12;
+const MOST_CLASSES = 6;
+
+export async function clusterParts(node: number, known: Known): Promise<HTMLElement[]> {
+  const { data } = known;
+  const level = data.levelOf(node);
+  const index = data.indexOf(node);
+  const [links, below, details, features, labels] = await Promise.all([
+    data.links(level),
+    level ? data.links(level - 1) : null,
+    data.details(level),
+    data.texts("features"),
+    data.texts("labels"),
+  ]);
+  const parts: HTMLElement[] = [heading(node, known), numbers(node, details, known), selector(node, known)];
+  const above = data.levels[level + 1];
+  if (links.parents && above) {
+    const rows = likely(entries(links.parents, index)).map(([parent, chance]) =>
+      bar(above.first + parent, chance, known),
+    );
+    parts.push(...section("Parents", list(rows)));
+  }
+  if (below?.parents) {
+    const rows = childrenOf(node, below.parents, known).map(([child, chance]) => bar(child, chance, known));
+    parts.push(...section("Children, with the chance to be in this one", list(rows)));
+  }
+  const near = likely(entries(links.near, index)).map(([other, chance]) =>
+    bar(data.nodeAt(level, other), chance, known),
+  );
+  if (near.length) parts.push(...section("Nearest clusters, by the chance of one step", list(near)));
+  if (details.apart && features) parts.push(...apart(index, details.apart, features, known));
+  if (details.classes && labels) parts.push(...classes(node, details.classes, labels, known));
+  const central = [...entries(details.central, index)].map(([point]) => example(point, known));
+  if (central.length) parts.push(...section("Most central points", ...(await Promise.all(central))));
+  parts.push(...(await torn(level, index, details.torn, known)));
+  return parts;
+}
+
+function heading(node: number, { data, store }: Known): HTMLElement {
+  const name = element("input", {
+    type: "text",
+    id: "rename",
+    maxlength: 200,
+    placeholder: "Name this cluster",
+    "aria-label": `Name of cluster ${data.id(node)}`,
+  });
+  name.value = store.nameOf(node);
+  const form = element("form", { class: "rename" }, name, element("button", {}, "Rename"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    store.rename(node, name.value);
+  });
+  const back = button(
+    "\u2715",
+    () => {
+      store.choose(null);
+    },
+    { "aria-label": "Close", class: "close" },
+  );
+  return element(
+    "div",
+    {},
+    element("div", { class: "heading" }, element("h2", { tabindex: -1 }, store.titleOf(node)), back),
+    form,
+  );
+}
+
+function numbers(node: number, details: Details, { data }: Known): HTMLElement {
+  const index = data.indexOf(node);
+  const [certainty, conductance] = [details.certainty[index]!, details.conductance[index]!];
+  const share = data.mass(node) / data.mass(data.root);
+  const facts: [string, string][] = [
+    ["Cluster", data.id(node)],
+    ["Points", count(data.size(node))],
+    ["Mass", `${number(data.mass(node))} (${percent(share)})`],
+    ["Certainty", certainty < 0 ? "\u2013" : certainty.toFixed(2)],
+    ["Conductance", conductance < 0 ? "\u2013" : conductance.toFixed(2)],
+  ];
+  const pairs = facts.map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, value)),
+  );
+  return element("dl", {}, ...pairs);
+}
+
+/** Selects the points of the cluster, as a lasso does. */
+function selector(node: number, { data, store }: Known): HTMLElement {
+  const select = async (): Promise<void> => {
+    const [shares, points] = await Promise.all([data.shares(data.levelOf(node)), data.points()]);
+    store.set({ selected: pointsOf(data.indexOf(node), null, shares, points) });
+  };
+  return element(
+    "p",
+    { class: "actions" },
+    button("Select its points", () => void select(), { title: "For the map, or to save them as CSV" }),
+  );
+}
+
+/** Clusters below that have a share of this one, by how much of its mass they bring. */
+function childrenOf(node: number, parents: Rows, { data }: Known): [node: number, chance: number][] {
+  const below = data.levels[data.levelOf(node) - 1]!;
+  const index = data.indexOf(node);
+  const found: [number, number, number][] = [];
+  for (let child = 0; child < below.clusters; child++) {
+    for (const [parent, chance] of entries(parents, child)) {
+      if (parent === index && chance >= MIN_CHANCE)
+        found.push([below.first + child, chance, chance * below.mass[child]!]);
+    }
+  }
+  found.sort((a, b) => b[2] - a[2] || a[0] - b[0]);
+  return found.slice(0, MOST_CHILDREN).map(([child, chance]) => [child, chance]);
+}
+
+function apart(index: number, rows: Rows, features: string[], { data }: Known): HTMLElement[] {
+  const found = [...entries(rows, index)];
+  if (!found.length) return [];
+  const most = Math.max(...found.map(([, score]) => Math.abs(score)));
+  const bars = found.map(([feature, score]) =>
+    element(
+      "div",
+      { class: "row" },
+      element("span", { class: "feature", dir: "auto" }, features[feature]),
+      meter(Math.abs(score) / most, score < 0),
+      element("span", { class: "value" }, `${score > 0 ? "+" : "\u2212"}${number(Math.abs(score))}`),
+    ),
+  );
+  return section(`Set apart by (${data.head.features ?? "score"})`, list(bars));
+}
+
+function classes(node: number, rows: Rows, labels: string[], { data }: Known): HTMLElement[] {
+  const found = [...entries(rows, data.indexOf(node))].slice(0, MOST_CLASSES);
+  const bars = found.map(([label, points]) =>
+    element(
+      "div",
+      { class: "row" },
+      element("span", { class: "feature", dir: "auto" }, labels[label]),
+      meter(points / data.size(node)),
+      element("span", { class: "value" }, percent(points / data.size(node))),
+    ),
+  );
+  return bars.length ? section("Labels", list(bars)) : [];
+}
+
+async function torn(level: number, index: number, rows: Rows, known: Known): Promise<HTMLElement[]> {
+  const { data, store } = known;
+  const groups = new Map<number, number[]>();
+  for (const [other, point] of entries(rows, index)) {
+    groups.set(other, [...(groups.get(other) ?? []), point]);
+  }
+  if (!groups.size) return [];
+  const parts: HTMLElement[] = [];
+  for (const [other, points] of groups) {
+    const node = clusterButton(data.nodeAt(level, other), data, store);
+    parts.push(element("div", { class: "between" }, "and ", node));
+    parts.push(...(await Promise.all(points.map((point) => example(point, known)))));
+  }
+  return section("Most torn between this", ...parts);
+}
