@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
@@ -154,8 +155,8 @@ def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | 
     return h.distinctive(level, APART, names=columns, X=table)
 
 
-def _bytes_of(colors: Any) -> Any:
-    return np.rint(255 * colors).astype(np.uint8)
+def _bytes_of(colors: Array) -> Array:
+    return np.asarray(np.rint(255 * colors), dtype=np.uint8)
 
 
 def _facts(h: Hierarchy, at: int, color: Any, apart: Distinctive | None) -> LevelFacts:
