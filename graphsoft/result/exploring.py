@@ -167,8 +167,7 @@ def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | 
 
 
 def _bytes_of(colors: Array) -> Array:
-    bytes_: Array = np.rint(255 * colors).astype(np.uint8)
-    return bytes_
+    return np.asarray(np.rint(255 * colors), dtype=np.uint8)
 
 
 def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinctive | None) -> LevelFacts:

@@ -36,6 +36,19 @@ test("keys work anywhere but where a text is written, and are told by a help", a
   assert.deepEqual(watched, []);
 });
 
+test("a slow click counts where the tree was drawn again in the middle of it", async () => {
+  const { page, watched } = await opened(browser, "digits");
+  for (const id of ["1-2", "2-1", "1-4"]) {
+    const box = await cell(page, id).boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.waitForTimeout(100);
+    await page.mouse.up();
+    await hash(page, `#cluster=${id}`);
+  }
+  assert.deepEqual(watched, []);
+});
+
 test("clusters are named one after another with keys alone", async () => {
   const { page, watched } = await opened(browser, "digits");
   await page.locator(".cells").focus();

@@ -48,6 +48,7 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
   const total = data.mass(data.root);
   let cells: Cell[] = [];
   let laidOut = ""; // for what the cells are
+  let named: readonly unknown[] = []; // and their elements
   let shown: Cell | null = null; // the part of the icicle that is in view, while zooming between two nodes
   let frame = 0;
 
@@ -111,7 +112,15 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
     if (cell) mark.style.top = `${cell.y1 * height - LEVEL_LINE}px`;
   };
 
+  /**
+   * Make the elements again, unless they are as they were: a button of the mouse that goes down on one and comes
+   * up on another makes no click.
+   */
   const drawNames = (width: number, height: number): void => {
+    const { chosen, names: given, level, shape } = store.state;
+    const wanted = [cells, chosen, given, level, shape, width, height];
+    if (wanted.every((each, at) => each === named[at])) return;
+    named = wanted;
     const items: HTMLElement[] = [];
     let active: string | null = null;
     for (const cell of cells) {
