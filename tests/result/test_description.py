@@ -55,13 +55,13 @@ def test_a_point_with_some_of_both_clusters_is_more_torn_than_one_with_little_of
 
 
 def test_torn_points_are_found_by_ids_of_clusters_and_have_names():
-    graph = nx.relabel_nodes(nx.barbell_graph(5, 1), dict(enumerate("abcdefghijk")))
-    h = graphsoft.hierarchy(graph, levels=[2])
-    found = h.between("0-0", "0-1", count=2)
-    assert found.nodes[0] == "f"
-    assert found.clusters == ("0-0", "0-1")
+    graph = nx.relabel_nodes(nx.barbell_graph(5, 3), dict(enumerate("abcdefghijklm")))
+    h = graphsoft.hierarchy(graph, levels=[4, 2])
+    found = h.between("1-0", "1-1", count=2)
+    assert found.nodes[0] == "g"
+    assert found.clusters == ("1-0", "1-1")
     assert len(found) == 2
-    assert str(found).splitlines()[0].split() == ["point", "0-0", "0-1"]
+    assert str(found).splitlines()[0].split() == ["point", "1-0", "1-1"]
     apart = graphsoft.hierarchy(nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4)), levels=[2])
     assert len(apart.between("0-0", "0-1")) == 0
 
