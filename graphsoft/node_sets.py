@@ -13,6 +13,7 @@ from graphsoft.graph.networks import is_igraph, is_network, is_networkx, names_o
 from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.input.memberships import check_memberships
+from graphsoft.input.names import rows_named
 from graphsoft.levels import hierarchy
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 from graphsoft.methods import Clustering
@@ -287,12 +288,11 @@ def _memberships_in(network: Any, found: Any, k: int | None) -> sp.csr_array:
     names, known = names_of(network), _names(found)
     if isinstance(known, range) and len(known) == len(names):
         return memberships
-    row = {name: place for place, name in enumerate(known)}
-    unknown = [name for name in names if name not in row]
+    rows, unknown = rows_named(names, known)
     if unknown:
         problem = f"does not know {shown(unknown[0])} and {len(unknown) - 1} other nodes of the graph"
         raise InputError("found", problem, "pass a result of the same graph")
-    return memberships[[row[name] for name in names]]
+    return memberships[rows]
 
 
 def _check_igraph(g: Any) -> None:

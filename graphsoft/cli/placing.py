@@ -14,6 +14,7 @@ from graphsoft.cli.given import read_file
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
+from graphsoft.input.names import rows_named
 from graphsoft.linalg.memberships import largest_shares
 
 if TYPE_CHECKING:
@@ -74,12 +75,11 @@ def _weights_by_name(dataset: Dataset, nodes: Sequence[Any]) -> Any:
     """Put the columns of a graph in the order of the nodes of the model; a file may list them in another."""
     if dataset.names is None or isinstance(nodes, range) or not issparse(dataset.data):
         return dataset.data
-    column = {name: place for place, name in enumerate(dataset.names)}
-    missing = [name for name in nodes if name not in column]
+    columns, missing = rows_named(nodes, dataset.names)
     if missing:
         remedy = "give a graph that holds all of them"
         raise InputError("input", f"has no node {shown(missing[0])}, which the model has", remedy)
-    return csr_array(dataset.data)[:, [column[name] for name in nodes]]
+    return csr_array(dataset.data)[:, columns]
 
 
 def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Dataset:

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["checked_names", "frame_index", "rows_by_name"]
+__all__ = ["checked_names", "frame_index", "rows_by_name", "rows_named"]
 
 
 def frame_index(data: Any) -> tuple[str, ...] | None:
@@ -32,6 +32,25 @@ def frame_index(data: Any) -> tuple[str, ...] | None:
     return tuple(names) if texts and len(set(names)) == len(names) else None
 
 
+def rows_named(names: Iterable[Any], known: Iterable[Any]) -> tuple[list[int], list[Any]]:
+    """Find the rows of names among those that are known, and list the names that are missing there.
+
+    Examples
+    --------
+    >>> rows_named(["b", "c", "a"], ["a", "b"])
+    ([1, 0], ['c'])
+    """
+    row = {name: place for place, name in enumerate(known)}
+    rows: list[int] = []
+    missing: list[Any] = []
+    for name in names:
+        if name in row:
+            rows.append(row[name])
+        else:
+            missing.append(name)
+    return rows, missing
+
+
 def rows_by_name(data: Any, names: Sequence[Any], argument: str = "X") -> Any:
     """Put the rows of a data frame in the order of the points, if its index holds their names.
 
@@ -48,14 +67,13 @@ def rows_by_name(data: Any, names: Sequence[Any], argument: str = "X") -> Any:
     index = frame_index(data)
     if index is None or len(index) != len(names) or index == tuple(names):
         return data
-    row = {name: place for place, name in enumerate(index)}
-    missing = [name for name in names if name not in row]
-    if len(missing) == len(names):
+    rows, missing = rows_named(names, index)
+    if not rows:
         return data
     if missing:
         problem = f"has rows of other points, and none of {shown(missing[0])}"
         raise InputError(argument, problem, "give a row for each point, by its name in h.nodes")
-    return data.iloc[[row[name] for name in names]]
+    return data.iloc[rows]
 
 
 def checked_names(names: Any, count: int) -> Sequence[Any]:

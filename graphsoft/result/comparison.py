@@ -17,6 +17,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.constraints import by_name
 from graphsoft.input.labels import label_array, shares_of
+from graphsoft.input.names import rows_named
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
@@ -287,12 +288,11 @@ def _rows_in_other(nodes: Sequence[Any], others: Sequence[Any]) -> Array | None:
     unnamed = isinstance(nodes, range) or isinstance(others, range)  # only row numbers can be compared
     if unnamed or all(one == other for one, other in zip(nodes, others, strict=True)):
         return None
-    row_of = {name: row for row, name in enumerate(others)}
-    missing = [name for name in nodes if name not in row_of]
+    rows, missing = rows_named(nodes, others)
     if missing:
         problem = f"has no point {shown(missing[0])}"
         raise InputError("other", problem, "compare clusterings of the same points")
-    return np.array([row_of[name] for name in nodes])
+    return np.array(rows)
 
 
 def _matches(
