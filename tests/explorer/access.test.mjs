@@ -109,7 +109,7 @@ test("the ruler is dragged, all views follow, and one step takes it back", async
   await hash(page, "#level=1");
   await page.getByRole("tab", { name: "Labels" }).click();
   await page.locator(".confusion").waitFor();
-  assert.equal(await page.getByRole("rowheader").count(), 12);
+  await page.waitForFunction(() => document.querySelectorAll(".confusion [role=rowheader]").length === 12);
   await page.locator("#level").press("ArrowLeft");
   await page.waitForFunction(() => document.querySelectorAll(".confusion [role=rowheader]").length === 60);
   assert.deepEqual(watched, []);

@@ -16,12 +16,20 @@ const tab = (page, name) => page.getByRole("tab", { name }).click();
 const chosen = (page, id) => page.waitForFunction((text) => document.querySelector(".panel dd")?.textContent === text, id);
 const hash = (page, part) => page.waitForFunction((text) => decodeURIComponent(location.hash).includes(text), part);
 
+/** What all clusters give to their parents, in percent. */
+const gifts = (page) =>
+  page
+    .locator(".slot:not(.folded)")
+    .evaluateAll((slots) =>
+      slots.flatMap((slot) => [...slot.getAttribute("aria-label").matchAll(/(\d+) % to/g)].map(([, share]) => Number(share))),
+    );
+
 test("bands say what a cluster gives to each of its parents", async () => {
   const { page, watched } = await opened(browser, "cloud");
   await tab(page, "Flow");
   await slot(page, "1-3").waitFor();
-  const before = await page.locator(".band").count();
-  assert.ok(before > 60, `${before} bands`);
+  const bands = await page.locator(".band").count();
+  assert.ok(bands > 60, `${bands} bands`);
   const label = await slot(page, "1-4").getAttribute("aria-label");
   assert.match(label, /^1-4, \d+ points, .* % of the mass, gives \d+ % to 2-0/);
   await slot(page, "1-3").locator("rect").hover();
@@ -31,9 +39,11 @@ test("bands say what a cluster gives to each of its parents", async () => {
   await page.mouse.move(box.x + 150, box.y + box.height / 2);
   assert.match(await page.locator(".tip:not([hidden])").innerText(), /^1-5 gives \d+ % to 2-1$/);
   await pictured(page, "30-flow");
+  assert.ok((await gifts(page)).length >= 20);
   await page.locator("#least").fill("50");
   await hash(page, "least=50");
-  assert.ok((await page.locator(".band").count()) <= before);
+  await page.waitForFunction(() => document.querySelector("#least + output").textContent === "50 %");
+  assert.deepEqual((await gifts(page)).filter((share) => share < 50), []);
   assert.deepEqual(watched, []);
 });
 
