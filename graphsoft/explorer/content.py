@@ -18,6 +18,7 @@ Of each level l, as ``l/...``, with m clusters:
   mass f4[m], size u4[m], color u1[3m], certainty f4[m], conductance f4[m] (-1 where not defined)
   circle f4[3m] (x, y and radius, from the lower corner of the box and in parts of its longer side)
   parent u[m] (the likeliest), rows of m: parents_count, parents_cluster u, parents_chance f4 (not at the top)
+  rows of m: flow_count, flow_cluster u, flow_share f4 (``h.flow(l)``, the largest first; not at the top)
   rows of m: graph_count, graph_cluster u, graph_weight f4 (largest entries of ``h[l].graph``, none diagonal)
   rows of m: near_count, near_cluster u, near_chance f4 (chances of one step along an edge)
   rows of m: apart_count, apart_feature u, apart_score f4 (with features; features are listed in ``features``)
@@ -56,6 +57,7 @@ SHARES, EDGES, NEAREST = 4, 8, 6
 CLOSE = 6  # nearest points of a point
 # Points most torn between two clusters. A smaller share than the least one is not torn.
 TORN, MIN_TORN = 3, 0.05
+MIN_FLOW = 0.001  # smaller parts of a cluster are not drawn
 TOP = 255  # shares are written as whole numbers up to this
 FAR = 65535  # and coordinates up to this
 
@@ -69,7 +71,7 @@ class LevelFacts:
     Attributes
     ----------
     memberships : csr_array of shape (n, m)
-    parents : csr_array of shape (m, m_above), or None
+    parents, flow : csr_array of shape (m, m_above), or None
     mass, certainty, conductance : ndarray of shape (m,)
         NaN where not defined.
     labels : ndarray of shape (n,)
@@ -92,6 +94,7 @@ class LevelFacts:
 
     memberships: sp.csr_array
     parents: sp.csr_array | None
+    flow: sp.csr_array | None
     mass: Array
     certainty: Array
     conductance: Array
@@ -190,6 +193,9 @@ def _add_level(
         rows = _largest(level.parents, level.parents.shape[1])
         members.add_array(prefix + "parent", narrowed(rows[1][_starts(rows[0])[:-1]]))
         _add_rows(members, prefix, ("parents_count", "parents_cluster", "parents_chance"), rows)
+    if level.flow is not None:
+        rows = _largest(level.flow, level.flow.shape[1], MIN_FLOW)
+        _add_rows(members, prefix, ("flow_count", "flow_cluster", "flow_share"), rows)
     graph = _largest(_without_diagonal(level.graph), EDGES)
     _add_rows(members, prefix, ("graph_count", "graph_cluster", "graph_weight"), graph)
     near = _largest(_without_diagonal(level.chances), NEAREST)
@@ -278,11 +284,11 @@ def _rank(sorted_groups: Array) -> Array:
     return np.asarray(np.arange(len(sorted_groups)) - np.repeat(begins, lengths))
 
 
-def _largest(matrix: sp.csr_array, count: int) -> Rows:
-    """Take the largest positive entries of each row, the largest first; of equal ones the lower column."""
+def _largest(matrix: sp.csr_array, count: int, least: float = 0.0) -> Rows:
+    """Take the entries above `least` of each row, the largest first; of equal ones the lower column."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    positive = matrix.data > 0
-    rows, columns, values = rows[positive], matrix.indices[positive], matrix.data[positive]
+    large = matrix.data > least
+    rows, columns, values = rows[large], matrix.indices[large], matrix.data[large]
     order = np.lexsort((columns, -values, rows))
     order = order[_rank(rows[order]) < count]
     return np.bincount(rows[order], minlength=matrix.shape[0]), columns[order], values[order]

@@ -183,6 +183,7 @@ def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinc
     return LevelFacts(
         memberships=memberships,
         parents=level.parents,
+        flow=None if at == len(h) - 1 else h.flow(at),
         mass=level.mass,
         certainty=certainties(memberships, level.labels),
         conductance=conductance,

@@ -28,6 +28,7 @@ from graphsoft.result.comparing import compare
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.exploring import explore
+from graphsoft.result.flow import flow
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
@@ -104,6 +105,7 @@ class Hierarchy(Sequence[Level]):
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
+    flow = flow
     layout = layout
     circles = circles
 

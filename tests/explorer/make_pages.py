@@ -59,10 +59,11 @@ def network(folder: Path) -> None:
 
 
 def cloud(folder: Path) -> None:
-    """One cloud without gaps, so that clusters have several parents."""
+    """One cloud without gaps, so that points of most clusters are in several clusters of the next level."""
     data = np.random.default_rng(1).normal(size=(1500, 2))
     h = graphsoft.hierarchy(data, levels=[80, 20, 5])
     h.explore(folder / "cloud.html", title="One cloud")
+    (folder / "cloud.json").write_text(json.dumps({"flow": h.flow(1).toarray().tolist()}))
 
 
 def hostile(folder: Path) -> None:

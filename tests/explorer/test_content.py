@@ -15,7 +15,7 @@ import graphsoft
 from graphsoft.colors import class_colors
 from graphsoft.errors import InputError
 from graphsoft.explorer import sampling
-from graphsoft.explorer.content import CLOSE, NEAREST, SHARES, TORN, torn_points
+from graphsoft.explorer.content import CLOSE, MIN_FLOW, NEAREST, SHARES, TORN, torn_points
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
 
@@ -89,6 +89,19 @@ def test_levels_hold_what_the_hierarchy_says(h):
     parents = rows_of(members, "0/parents", "cluster", "chance")[3]
     assert [(f"1-{cluster}", pytest.approx(chance)) for cluster, chance in parents] == [*node.parents]
     assert f"1-{unpacked(members, '0/parent')[3]}" == node.parent
+
+
+def test_bands_of_the_flow_are_those_of_the_hierarchy(h):
+    members = h.explore().content.members
+    assert "2/flow_count" not in members.table
+    for at in range(2):
+        expected = h.flow(at).toarray()
+        found = np.zeros_like(expected)
+        for cluster, row in enumerate(rows_of(members, f"{at}/flow", "cluster", "share")):
+            assert [share for _, share in row] == sorted((share for _, share in row), reverse=True)
+            for above, share in row:
+                found[cluster, above] = share
+        np.testing.assert_allclose(found, np.where(expected > MIN_FLOW, expected, 0), atol=1e-6)
 
 
 def test_memberships_of_points_are_those_of_the_level(h):

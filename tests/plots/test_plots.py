@@ -161,14 +161,14 @@ def test_many_points_share_rows_and_many_clusters_columns(large):
     assert "each column holds" in note_of(ax)
 
 
-def test_bands_of_the_flow_are_mass_times_probability_of_the_parent(h):
+def test_bands_of_the_flow_are_as_wide_as_the_mass_in_both_clusters(h):
     ax = plots.flow(h, new_axes())
     bars = np.array([bar.get_height() for bar in ax.patches])
     share = h[0].mass / h[0].mass.sum()
     order = [node.index for node in h.tree.walk() if node.level == 0]
     np.testing.assert_allclose(bars[:12], share[order] * 0.92, atol=1e-9)
-    amounts = (share[:, None] * h[0].parents.toarray())[order]
-    amounts = amounts[amounts >= 0.001]
+    amounts = (share[:, None] * h.flow(0).toarray())[order]
+    amounts = amounts[amounts >= 0.0005]
     (bands,) = ax.collections
     ends = [path.vertices for path in bands.get_paths()]
     widths = sorted(abs(end[24, 1] - end[25, 1]) for end in ends)

@@ -58,6 +58,8 @@ export interface Rows {
 export interface Links {
   /** Rows of clusters: all parents with their probabilities; null on the top level. */
   parents: Rows | null;
+  /** Rows of clusters: the clusters above that their points are in, with the parts; null on the top level. */
+  flow: Rows | null;
   /** Rows of clusters: the largest entries of the cluster graph. */
   graph: Rows;
   /** Rows of clusters: the chances of one step along an edge of the points' graph. */
@@ -249,12 +251,13 @@ export class Data {
 
   links(level: number): Promise<Links> {
     return this.once(`links ${level}`, async () => {
-      const [parents, graph, near] = await Promise.all([
+      const [parents, flow, graph, near] = await Promise.all([
         this.has(`${level}/parents_count`) ? this.rows(`${level}/parents`, "cluster", "chance") : null,
+        this.has(`${level}/flow_count`) ? this.rows(`${level}/flow`, "cluster", "share") : null,
         this.rows(`${level}/graph`, "cluster", "weight"),
         this.rows(`${level}/near`, "cluster", "chance"),
       ]);
-      return { parents, graph, near };
+      return { parents, flow, graph, near };
     });
   }
 
