@@ -7,7 +7,7 @@ row has, and the other arrays hold all entries, row after row.
 Head, as JSON in the page itself:
   ``format`` 1, ``title``, ``points`` (n), ``shown``, ``edges``, ``components``,
   ``notes`` (texts: what was done), ``limits`` (texts: what was left out of the page),
-  ``features`` (what a score measures, or null),
+  ``features`` (what a score measures, or null), ``rounds`` (of the stability, or null),
   ``box`` ([x0, y0, x1, y1] of the coordinates), ``given`` (whether the caller gave the coordinates),
   ``images`` (null, ``{"form": "files"}``, or
   ``{"form": "sheets", "width", "height", "columns", "rows", "sheets"}``),
@@ -16,6 +16,7 @@ Head, as JSON in the page itself:
 
 Of each level l, as ``l/...``, with m clusters:
   mass f4[m], size u4[m], color u1[3m], certainty f4[m], conductance f4[m] (-1 where not defined)
+  stability f4[m] (-1 where not defined) and lost u[m] (in how many rounds), if it was computed
   circle f4[3m] (x, y and radius, from the lower corner of the box and in parts of its longer side)
   parent u[m] (the likeliest), rows of m: parents_count, parents_cluster u, parents_chance f4 (not at the top)
   rows of m: flow_count, flow_cluster u, flow_share f4 (``h.flow(l)``, the largest first; not at the top)
@@ -88,6 +89,8 @@ class LevelFacts:
         Exemplars of each cluster, the most central first.
     apart : sequence of m tuples of (name, score)
         What sets each cluster apart; empty without features.
+    stability : pair of ndarrays of shape (m,), or None
+        How surely each cluster is found again, and in how many rounds it was lost.
     log_likelihood : float
     status : str
     """
@@ -106,6 +109,7 @@ class LevelFacts:
     chances: sp.csr_array
     central: Sequence[Sequence[int]]
     apart: Sequence[Sequence[tuple[Any, float]]]
+    stability: tuple[Array, Array] | None
     log_likelihood: float
     status: str
 
@@ -135,7 +139,7 @@ def content_of(
     given : Given
         What the caller knows of the points.
     facts : mapping
-        ``edges, components, notes, features`` of the head.
+        ``edges, components, notes, features, rounds`` of the head.
     names : mapping of str to str
         Names of clusters, by id.
     adjacency : csr_array of shape (n, n)
@@ -189,6 +193,10 @@ def _add_level(
     members.add_array(prefix + "circle", level.circles.ravel())
     members.add_array(prefix + "certainty", _or_minus_one(level.certainty))
     members.add_array(prefix + "conductance", _or_minus_one(level.conductance))
+    if level.stability is not None:
+        overlap, lost = level.stability
+        members.add_array(prefix + "stability", _or_minus_one(overlap))
+        members.add_array(prefix + "lost", narrowed(lost))
     if level.parents is not None:
         rows = _largest(level.parents, level.parents.shape[1])
         members.add_array(prefix + "parent", narrowed(rows[1][_starts(rows[0])[:-1]]))

@@ -20,6 +20,7 @@ from graphsoft.result.circles import Circles
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
 from graphsoft.result.intact import intact_features, intact_graph
+from graphsoft.result.stability import Stability
 from graphsoft.result.steps import best_in_rows, one_step
 from graphsoft.storage.atomic import PathLike, check_target
 
@@ -42,6 +43,7 @@ def explore(
     labels: Any = None,
     coordinates: Any = None,
     features: Any = None,
+    stability: Stability | None = None,
     title: str | None = None,
 ) -> Explorer | None:
     """Write one HTML page that shows the whole hierarchy, and opens from disk without a network.
@@ -64,6 +66,8 @@ def explore(
     features : sequence of d names, table of shape (n, d), or pair of both, optional
         What sets clusters apart is found in this table, or in the features that were clustered; see
         :meth:`distinctive`. A pair is a table and the names of its columns.
+    stability : Stability, optional
+        How surely its clusters are found again, from :func:`graphsoft.stability`.
     title : str, optional
 
     Returns
@@ -91,6 +95,7 @@ def explore(
     count = len(graph)
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
+    _check_stability(h, stability)
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
@@ -101,12 +106,15 @@ def explore(
     given = Given(coordinates=places, placed=placed, **known)
     colors = [_bytes_of(each) for each in cluster_colors(h)]
     circles = h.circles(_in_box(places))
-    levels = [_facts(h, level, colors[level], circles[level], apart[level]) for level in range(len(h))]
+    levels = [
+        _facts(h, level, colors[level], circles[level], apart[level], stability) for level in range(len(h))
+    ]
     facts = {
         "edges": h.report.edges,
         "components": h.report.components,
         "notes": list(h.report.notes),
         "features": None if apart[0] is None else apart[0].meaning,
+        "rounds": None if stability is None else int(stability.rounds),
     }
     label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
     page = Explorer(content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color))
@@ -114,6 +122,20 @@ def explore(
         return page
     page.save(path)
     return None
+
+
+def _check_stability(h: Hierarchy, stability: Any) -> None:
+    """Refuse what is no stability, or that of another hierarchy."""
+    if stability is None:
+        return
+    remedy = "pass what graphsoft.stability(h) returned"
+    if not isinstance(stability, Stability):
+        raise InputError("stability", f"got {shown(stability)}", remedy)
+    sizes = [np.bincount(level.labels, minlength=len(level.mass)).tolist() for level in h]
+    shapes = [[np.shape(each) for each in part] for part in (stability.clusters, stability.lost)]
+    fits = all(shape == [(len(each),) for each in sizes] for shape in shapes)
+    if not fits or [np.asarray(each).tolist() for each in stability.sizes] != sizes:
+        raise InputError("stability", "is that of another hierarchy", remedy)
 
 
 def _features(h: Hierarchy, features: Any) -> tuple[Any, Any]:
@@ -170,7 +192,14 @@ def _bytes_of(colors: Array) -> Array:
     return np.asarray(np.rint(255 * colors), dtype=np.uint8)
 
 
-def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinctive | None) -> LevelFacts:
+def _facts(
+    h: Hierarchy,
+    at: int,
+    color: Array,
+    circles: Circles,
+    apart: Distinctive | None,
+    stability: Stability | None,
+) -> LevelFacts:
     """Gather what is known of a level."""
     level, memberships = h[at], h._memberships(at)
     weights, inside, _ = one_step(intact_graph(h), memberships, level.labels)
@@ -195,6 +224,7 @@ def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinc
         chances=sp.csr_array(sp.diags_array(per_mass) @ weights),
         central=central,
         apart=[()] * len(level.mass) if apart is None else apart.scores,
+        stability=None if stability is None else (stability.clusters[at], stability.lost[at]),
         log_likelihood=level.report.log_likelihood,
         status=level.report.status,
     )

@@ -53,9 +53,12 @@ def digits(folder: Path) -> None:
 
 
 def network(folder: Path) -> None:
-    """A graph with names, and nothing else."""
+    """A graph with names, with the stability of its clusters."""
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-    h.explore(folder / "network.html", title="Les Misérables")
+    found = graphsoft.stability(h, rounds=5)
+    h.explore(folder / "network.html", stability=found, title="Les Misérables")
+    facts = {"clusters": found.clusters[0].tolist(), "lost": found.lost[0].tolist()}
+    (folder / "network.json").write_text(json.dumps(facts))
 
 
 def cloud(folder: Path) -> None:

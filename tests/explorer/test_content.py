@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -102,6 +103,29 @@ def test_bands_of_the_flow_are_those_of_the_hierarchy(h):
             for above, share in row:
                 found[cluster, above] = share
         np.testing.assert_allclose(found, np.where(expected > MIN_FLOW, expected, 0), atol=1e-6)
+
+
+def test_stability_is_shown_if_it_is_given(h):
+    found = graphsoft.stability(h, np.int64(2))
+    content = h.name_clusters({"0-1": "named"}).explore(stability=found).content
+    assert content.head["rounds"] == 2
+    for at in range(3):
+        shown = unpacked(content.members, f"{at}/stability")
+        np.testing.assert_allclose(shown, found.clusters[at], rtol=1e-6)
+        assert unpacked(content.members, f"{at}/lost").tolist() == found.lost[at].tolist()
+    without = h.explore().content
+    assert without.head["rounds"] is None
+    assert "0/stability" not in without.members.table
+
+
+def test_stability_of_another_hierarchy_is_refused(h):
+    fewer = graphsoft.stability(graphsoft.hierarchy(POINTS, levels=[12, 4]), 1)
+    others = graphsoft.stability(graphsoft.hierarchy(POINTS**2, levels=[12, 4, 2]), 1)
+    changed = replace(graphsoft.stability(h, 1), clusters=(np.ones(12), np.ones(4), np.ones(3)))
+    for found in (fewer, others, changed):
+        with pytest.raises(InputError, match="another hierarchy") as error:
+            h.explore(stability=found)
+        assert error.value.argument == "stability"
 
 
 def test_memberships_of_points_are_those_of_the_level(h):
@@ -308,6 +332,7 @@ def test_a_graph_without_names_or_features_has_a_page():
         ("features", ["a", "b"]),
         ("features", np.zeros((7, 3))),
         ("features", (np.zeros((120, 2)), ["a"])),
+        ("stability", [0.5, 1.0]),
         ("title", 7),
         ("path", "no/such/folder/page.html"),
     ],

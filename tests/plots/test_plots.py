@@ -12,7 +12,7 @@ from graphsoft import plots
 from graphsoft.colors import blend, cluster_colors
 from graphsoft.errors import InputError
 from graphsoft.plots.surface import NOTE
-from graphsoft.resampling import Stability
+from graphsoft.result.stability import Stability
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 

@@ -106,6 +106,7 @@ function sourceOf(all: Record<string, Member>, sizes: number[], change: Partial<
     notes: [],
     limits: [],
     features: "score",
+    rounds: null,
     box: [0, 0, 1, 1],
     given: true,
     images: null,
