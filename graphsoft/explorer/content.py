@@ -129,6 +129,7 @@ def content_of(
     names: Mapping[str, str],
     adjacency: sp.csr_array,
     label_color: Array | None,
+    max_points: int,
 ) -> Content:
     """Put the content of a page together.
 
@@ -145,10 +146,12 @@ def content_of(
     adjacency : csr_array of shape (n, n)
         Edges between points.
     label_color : ndarray of uint8, shape (number of labels, 3), or None
+    max_points : int
+        Of more points there is a sample of about so many.
     """
     members = Members()
     needed = {point for level in levels for points in level.central for point in points}
-    sample = chosen_points(levels[0].labels, needed)
+    sample = chosen_points(levels[0].labels, needed, max_points)
     features: dict[str, int] = {}
     heads = [_add_level(members, f"{at}/", level, sample, features) for at, level in enumerate(levels)]
     members.add_json("cluster_names", {id: clean_text(name) for id, name in names.items()})

@@ -15,6 +15,7 @@ from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_coordinates, checked_given
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
+from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.result.circles import Circles
 from graphsoft.result.description import certainties
@@ -45,6 +46,7 @@ def explore(
     features: Any = None,
     stability: Stability | None = None,
     title: str | None = None,
+    max_points: int = 200_000,
 ) -> Explorer | None:
     """Write one HTML page that shows the whole hierarchy, and opens from disk without a network.
 
@@ -69,6 +71,8 @@ def explore(
     stability : Stability, optional
         How surely its clusters are found again, from :func:`graphsoft.stability`.
     title : str, optional
+    max_points : int
+        Of more points the page holds a sample of about so many, in proportion to the clusters, and says so.
 
     Returns
     -------
@@ -77,8 +81,7 @@ def explore(
 
     Notes
     -----
-    A page holds every cluster. Of more than 200,000 points it holds a sample in proportion to the clusters,
-    and it says so. Names, texts and labels are shown as they are, and never run or fetched.
+    A page holds every cluster. Names, texts and labels are shown as they are, and never run or fetched.
 
     Examples
     --------
@@ -96,6 +99,7 @@ def explore(
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
     _check_stability(h, stability)
+    max_points = integer("max_points", max_points, 1)
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
@@ -117,7 +121,8 @@ def explore(
         "rounds": None if stability is None else int(stability.rounds),
     }
     label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
-    page = Explorer(content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color))
+    content = content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color, max_points)
+    page = Explorer(content)
     if path is None:
         return page
     page.save(path)

@@ -15,7 +15,6 @@ from hypothesis.extra import numpy as hnp
 import graphsoft
 from graphsoft.colors import class_colors
 from graphsoft.errors import InputError
-from graphsoft.explorer import sampling
 from graphsoft.explorer.content import CLOSE, MIN_FLOW, NEAREST, SHARES, TORN, torn_points
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
@@ -211,7 +210,7 @@ def test_labels_have_colors_of_their_own(h):
     assert np.array_equal(colors, np.rint(255 * class_colors([1, 2])))
 
 
-def test_points_have_those_with_the_strongest_edges_beside_them(h, monkeypatch):
+def test_points_have_those_with_the_strongest_edges_beside_them(h):
     members = h.explore().content.members
     weights = h.graph.adjacency.toarray()
     rows = rows_of(members, "close", "point")
@@ -220,8 +219,7 @@ def test_points_have_those_with_the_strongest_edges_beside_them(h, monkeypatch):
         others = [other for (other,) in row]
         strongest = np.sort(weights[point])[::-1][: min(CLOSE, (weights[point] > 0).sum())]
         assert weights[point, others].tolist() == strongest.tolist()
-    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
-    some = h.explore().content.members
+    some = h.explore(max_points=40).content.members
     shown = unpacked(some, "row")
     for point, row in enumerate(rows_of(some, "close", "point")):
         assert all(weights[shown[point], shown[other]] > 0 for (other,) in row)
@@ -240,10 +238,9 @@ def test_coordinates_come_back_in_their_box(h):
     assert not h.explore().content.head["given"]
 
 
-def test_many_points_are_sampled_and_the_page_says_so(h, monkeypatch):
-    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
+def test_many_points_are_sampled_and_the_page_says_so(h):
     names = [f"p{row}" for row in range(len(POINTS))]
-    content = h.explore(names=names).content
+    content = h.explore(names=names, max_points=40).content
     rows = unpacked(content.members, "row")
     assert 40 <= len(rows) == content.head["shown"] < len(POINTS) == content.head["points"]
     assert unpacked(content.members, "names") == [names[row] for row in rows]
@@ -334,6 +331,8 @@ def test_a_graph_without_names_or_features_has_a_page():
         ("features", (np.zeros((120, 2)), ["a"])),
         ("stability", [0.5, 1.0]),
         ("title", 7),
+        ("max_points", 0),
+        ("max_points", None),
         ("path", "no/such/folder/page.html"),
     ],
 )
