@@ -285,7 +285,10 @@ def test_plain_knows_what_reports_hold():
     ("arguments", "said"),
     [
         (["hierarchy"], "Missing argument 'INPUT'. See graphsoft hierarchy --help."),
-        (["hierarchy", IRIS], "Missing option '--levels'. See graphsoft hierarchy --help."),
+        (
+            ["hierarchy", IRIS],
+            "Missing option '--levels'. Write numbers of clusters, such as 100,20,10, or auto. See",
+        ),
         (["nothing"], "No such command 'nothing'. See graphsoft --help."),
         (["--nothing"], "No such option"),
         (
