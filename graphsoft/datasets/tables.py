@@ -157,4 +157,5 @@ def _bad_field(row: list[str], layout: Layout, line: int) -> InputError:
 
 
 def _is_text(field: str) -> bool:
-    return not is_number(field) and field.strip().casefold() not in GAPS
+    field = field.strip()
+    return not (is_number(field) or DECIMAL_COMMA.fullmatch(field) or field.casefold() in GAPS)

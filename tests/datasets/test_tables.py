@@ -102,7 +102,7 @@ def test_a_hundred_thousand_rows(file):
         ),
         ("x,kind\n1,a\n3,b\n", None, r"^path: column 'kind' holds text \('a' on line 2\)\. Remedy: name it"),
         (
-            "x,kind,gap,y,other\n1,a,,2,b\n",
+            'x,kind,gap,y,other\n1,a,,"2,5",b\n',
             None,
             r"^path: column 'kind' holds text \('a' on line 2\), and so do 'other'\. Remedy",
         ),
