@@ -49,9 +49,11 @@ def predict(**options: Any) -> None:
     if options["as_json"]:
         show_json(found.facts())
     elif options["output"] is None and not options["quiet"]:
-        # only a terminal has to be guarded from what names hold: a pipe gets them as they are
-        names = [printable(str(name)) for name in found.names] if sys.stdout.isatty() else found.names
-        write_columns(point_columns(names, found.levels, h.cluster_names), sys.stdout)
+        names, called = found.names, h.cluster_names
+        if sys.stdout.isatty():  # which has to be guarded from what names hold: a pipe gets them as they are
+            names = [printable(str(name)) for name in names]
+            called = {id: printable(name) for id, name in called.items()}
+        write_columns(point_columns(names, found.levels, called), sys.stdout)
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))

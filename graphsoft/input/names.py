@@ -144,5 +144,5 @@ def checked_names(names: Any, count: int) -> Sequence[Any]:
             raise InputError("names", problem, "use texts or numbers") from None
         if earlier != row:
             problem = f"names points {earlier} and {row} both {shown(name)}"
-            raise InputError("names", problem, "give each point a name of its own")
+            raise InputError("names", problem, "give each point a name of its own, or leave names out")
     return listed

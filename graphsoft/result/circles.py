@@ -69,8 +69,8 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     >>> found[0].centers.tolist()
     [[0.5, 1.0], [50.5, 1.0]]
     """
-    check_levels(h.levels, len(h.graph))
     coordinates = in_row_order("coordinates", coordinates, h.nodes)
+    check_levels(h.levels, len(h.graph))
     if coordinates is None:
         coordinates = h.layout()
     places = dense_matrix(coordinates, "coordinates").astype(np.float64)

@@ -90,11 +90,11 @@ def explore(
         check_target(path)
     graph = intact_graph(h)
     count = len(graph)
-    if names is None and [*graph.nodes] != [*range(count)]:
-        names = graph.nodes
     texts = in_row_order("texts", texts, graph.nodes)
     labels = in_row_order("labels", labels, graph.nodes)
     coordinates = in_row_order("coordinates", coordinates, graph.nodes)
+    if names is None and [*graph.nodes] != [*range(count)]:
+        names = graph.nodes
     known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None

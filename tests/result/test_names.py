@@ -190,3 +190,15 @@ def test_tables_have_the_names_of_clusters():
     assert frame["name_1"].tolist() == [names[f"1-{label}"] for label in h[1].labels]
     pd.testing.assert_frame_equal(h.to_frame(names=names), frame)
     assert h.to_networkx("points", names=names).nodes[0]["name_1"] == frame["name_1"][0]
+
+
+def test_graphs_of_points_have_the_names_of_clusters_or_refuse_them(tmp_path):
+    h = graphsoft.hierarchy(X, [3])
+    for write, read in ((h.to_graphml, nx.read_graphml), (h.to_gexf, nx.read_gexf)):
+        write(tmp_path / "points", "points", names={"0-0": "a & <b>"})
+        assert {read(tmp_path / "points").nodes[str(row)]["name_0"] for row in range(60)} == {
+            "a & <b>", "0-1", "0-2",
+        }  # fmt: skip
+        with pytest.raises(InputError, match=r"names: .*XML cannot hold"):
+            write(tmp_path / "unfit", "points", names={"0-0": "a\0b"})
+        assert not (tmp_path / "unfit").exists()
