@@ -217,6 +217,12 @@ class ToponymyLayers:
     def named(self, topic_names: Sequence[Sequence[str]]) -> Hierarchy:
         """Return the hierarchy with the names that Toponymy found, its ``topic_names_``."""
         places = self._places()
+        clusters = Counter(layer for layer, _ in places.values())
+        wanted = [clusters[layer] for layer in range(len(self.h))]
+        if (given := [len(names) for names in topic_names]) != wanted:
+            problem = f"has {given} names, layer by layer, for {wanted} clusters"
+            remedy = "pass the topic_names_ of the Toponymy that has these layers as its clusterer"
+            raise InputError("topic_names", problem, remedy)
         return self.h.name_clusters({id: topic_names[layer][at] for id, (layer, at) in places.items()})
 
     def _places(self) -> dict[str, Layer]:

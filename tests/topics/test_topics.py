@@ -126,6 +126,24 @@ def test_embeddings_must_be_of_the_same_points(h, embeddings):
             ToponymyLayers(h).fit(None, wrong, Layer)
 
 
+def test_names_must_be_as_many_as_the_clusters(h):
+    names = [[f"{layer}-{at}" for at in range(count)] for layer, count in enumerate((12, 8, 4))]
+    assert ToponymyLayers(h).named(names).cluster_names["1-7"] == "1-7"
+    for wrong, given in [
+        (names[:-1], [12, 8]),
+        ([*names, ["all"]], [12, 8, 4, 1]),
+        ([names[0], names[1][:-1], names[2]], [12, 7, 4]),
+        ([*names[:2], [*names[2], "more"]], [12, 8, 5]),
+        ([], []),
+    ]:
+        with pytest.raises(InputError) as caught:
+            ToponymyLayers(h).named(wrong)
+        assert str(caught.value) == (
+            f"topic_names: has {given} names, layer by layer, for [12, 8, 4] clusters. "
+            "Remedy: pass the topic_names_ of the Toponymy that has these layers as its clusterer."
+        )
+
+
 # DataMapPlot
 
 
