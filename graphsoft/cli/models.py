@@ -32,7 +32,7 @@ def predict(**options: Any) -> None:
     """Put new points into the clusters of a saved hierarchy.
 
     They are read as the points of the model were: the same columns by their titles, in the same order, and
-    scaled in the same way. Other columns are left out.
+    scaled in the same way. Other columns are left out. Of an h5ad file the same part is read.
     """
     from graphsoft.cli.placing import placed
     from graphsoft.cli.writing import check_file, show_json

@@ -152,7 +152,7 @@ def test_files(library, tmp_path):
     assert report["program"] == "graphsoft"
     asked = {"input": KARATE, "levels": [6, 3], "directed": False, "affinity": "precomputed"}
     assert report["asked"] == asked
-    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": [], "scaling": []}
+    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": [], "scaling": [], "part": ""}
     assert [sorted(level) for level in report["scores"]] == [
         ["accuracy", "adjusted_rand", "nmi", "purity"]
     ] * 2
