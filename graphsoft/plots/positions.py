@@ -13,6 +13,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.checks import integer, number
 from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.names import in_row_order
 from graphsoft.plots.reading import checked, level_of, name_of
 from graphsoft.plots.surface import axes_of, background, heading, ink, place_labels, size_in_pixels
 from graphsoft.plots.text import counted, showable
@@ -41,7 +42,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
         Negative numbers count from the top.
     ax : Axes, optional
         Where to draw. Without it there is a new figure.
-    coordinates : array-like of shape (n, 2), optional
+    coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
         Such as a UMAP. By default the features if there are two, else ``h.layout()``.
     torn : float
         Points have an outline if their likeliest cluster is less likely than this. Of very many points, which
@@ -93,6 +94,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
 
 def _places(h: Hierarchy, coordinates: Any) -> Array:
     """Return two coordinates for every point."""
+    coordinates = in_row_order("coordinates", coordinates, h.nodes)
     if coordinates is not None:
         places = np.asarray(dense_matrix(coordinates, "coordinates"), dtype=np.float64)
         if places.shape != (len(h.graph), 2):
@@ -170,7 +172,7 @@ def walk(
         Walk so many steps along the edges of the graph.
     level : int, optional
         Walk from point to point by way of the clusters of this level. Give one of the two.
-    coordinates : array-like of shape (n, 2), optional
+    coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
         By default the features, if there are two.
 
     Returns

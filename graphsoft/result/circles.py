@@ -10,6 +10,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.names import in_row_order
 from graphsoft.kernels.placing import push_apart
 from graphsoft.linalg.csr import times
 from graphsoft.linalg.memberships import frozen
@@ -48,7 +49,7 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
 
     Parameters
     ----------
-    coordinates : array_like of shape (n, 2), optional
+    coordinates : array_like of shape (n, 2), or mapping from `nodes`, optional
         A map of the points, such as one by UMAP. By default :meth:`layout`.
 
     Returns
@@ -68,6 +69,7 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     >>> found[0].centers.tolist()
     [[0.5, 1.0], [50.5, 1.0]]
     """
+    coordinates = in_row_order("coordinates", coordinates, h.nodes)
     check_levels(h.levels, len(h.graph))
     if coordinates is None:
         coordinates = h.layout()

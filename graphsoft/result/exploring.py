@@ -17,6 +17,7 @@ from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
+from graphsoft.input.names import in_row_order
 from graphsoft.result.circles import Circles
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
@@ -56,13 +57,13 @@ def explore(
         The file to write. Without it the page is returned, and a notebook shows it in a frame.
     names : sequence of n, optional
         What the points are called; by default the names in `nodes`, if they have names.
-    texts : sequence of n texts, optional
+    texts : sequence of n texts, or mapping from `nodes`, optional
         What is read of a point. Long texts are cut.
     images : sequence of n bytes, or array of shape (n, height, width[, 3 or 4]), optional
         PNG, JPEG or WebP files; or pixels, as uint8 or as floats from 0 to 1.
-    labels : sequence of n, optional
+    labels : sequence of n, or mapping from `nodes`, optional
         Known classes of the points.
-    coordinates : array_like of shape (n, 2), optional
+    coordinates : array_like of shape (n, 2), or mapping from `nodes`, optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
         those of :meth:`layout`.
     features : sequence of d names, table of shape (n, d), or pair of both, optional
@@ -96,6 +97,9 @@ def explore(
         check_target(path)
     graph = intact_graph(h)
     count = len(graph)
+    texts = in_row_order("texts", texts, graph.nodes)
+    labels = in_row_order("labels", labels, graph.nodes)
+    coordinates = in_row_order("coordinates", coordinates, graph.nodes)
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
     _check_stability(h, stability)

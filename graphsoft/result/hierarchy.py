@@ -79,7 +79,11 @@ class Hierarchy(Sequence[Level]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
     def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
-        return self.levels[index]
+        try:
+            return self.levels[index]
+        except IndexError:
+            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
+            raise IndexError(problem) from None
 
     def __len__(self) -> int:
         return len(self.levels)

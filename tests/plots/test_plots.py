@@ -383,6 +383,15 @@ def test_points_without_coordinates_lie_where_the_layout_puts_them():
     np.testing.assert_allclose(np.sort(drawn, axis=0), np.sort(h.layout(), axis=0))
 
 
+def test_places_may_be_said_by_the_names_of_points():
+    G = nx.les_miserables_graph()
+    h, places = graphsoft.hierarchy(G, [4]), nx.circular_layout(sorted(G))
+    ax = plots.map(h, ax=new_axes(), coordinates=places)
+    drawn = np.concatenate([spots.get_offsets() for spots in ax.collections if hasattr(spots, "get_sizes")])
+    drawn = {tuple(spot) for spot in drawn if np.isfinite(spot).all()}
+    assert drawn == {tuple(places[name]) for name in G}
+
+
 def test_clusters_lie_where_the_circles_are():
     h = graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4])
     ax = plots.cluster_graph(h, 0, new_axes())
