@@ -12,7 +12,7 @@ from graphsoft.colors import FAINTEST, blend, cluster_colors, rgb_of_hex
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.checks import integer, number
-from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.plots.reading import checked, level_of, name_of
 from graphsoft.plots.surface import axes_of, background, heading, ink, place_labels, size_in_pixels
 from graphsoft.plots.text import counted, showable
@@ -94,11 +94,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
 def _places(h: Hierarchy, coordinates: Any) -> Array:
     """Return two coordinates for every point."""
     if coordinates is not None:
-        places = np.asarray(dense_matrix(coordinates, "coordinates"), dtype=np.float64)
-        if places.shape != (len(h.graph), 2):
-            problem = f"has shape {places.shape}, not {(len(h.graph), 2)}"
-            raise InputError("coordinates", problem, "give two numbers for each point")
-        return places
+        return checked_coordinates(coordinates, len(h.graph))
     features = h.features
     if isinstance(features, Features) and not sp.issparse(features.values) and features.values.shape[1] == 2:
         return np.asarray(features.values, dtype=np.float64)
@@ -171,7 +167,7 @@ def walk(
     level : int, optional
         Walk from point to point by way of the clusters of this level. Give one of the two.
     coordinates : array-like of shape (n, 2), optional
-        By default the features, if there are two.
+        Such as a UMAP. By default the features if there are two, else ``h.layout()``.
 
     Returns
     -------

@@ -15,8 +15,9 @@ import graphsoft
 from graphsoft.colors import class_colors
 from graphsoft.errors import InputError
 from graphsoft.explorer import sampling
-from graphsoft.explorer.content import CLOSE, NEAREST, SHARES, TORN, torn_points
+from graphsoft.explorer.content import CLOSE
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
+from graphsoft.explorer.rows import NEAREST, SHARES, TORN, torn_points
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
 
 NAN = float("nan")
@@ -95,7 +96,7 @@ def test_memberships_of_points_are_those_of_the_level(h):
     members = h.explore().content.members
     for at, level in enumerate(h):
         counts = unpacked(members, f"{at}/share_count")
-        clusters, shares = unpacked(members, f"{at}/share_cluster"), unpacked(members, f"{at}/share")
+        clusters, shares = unpacked(members, f"{at}/share_cluster"), unpacked(members, f"{at}/share_part")
         assert counts.max() <= SHARES
         points = np.repeat(np.arange(len(counts)), counts)
         assert np.abs(level.memberships[points, clusters] - shares / 255).max() <= 0.5 / 255 + 1e-9
@@ -201,6 +202,26 @@ def test_coordinates_come_back_in_their_box(h):
     same = h.explore(coordinates=np.ones((len(POINTS), 2))).content
     assert unpacked(same.members, "x").max() == 0
     assert not h.explore().content.head["given"]
+
+
+def test_a_line_of_points_has_a_box_as_high_as_it_is_wide(h):
+    line = np.column_stack([POINTS[:, 0] * 1e-3, np.full(len(POINTS), 7.0)])
+    x0, y0, x1, y1 = h.explore(coordinates=line).content.head["box"]
+    assert y0 == 7
+    assert y1 - y0 == pytest.approx(x1 - x0) == pytest.approx(np.ptp(line[:, 0]))
+
+
+def test_the_box_is_that_of_all_points_though_few_are_shown(h, monkeypatch):
+    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
+    places = POINTS[:, :2].copy()
+    lonely = np.setdiff1d(np.arange(len(POINTS)), unpacked(h.explore().content.members, "row"))[0]
+    places[lonely] = 100.0  # not shown
+    content = h.explore(coordinates=places).content
+    assert content.head["box"][2:] == [100.0, 100.0]
+    x, y, _ = unpacked(content.members, "2/circle").reshape(-1, 3).T
+    low = places.min(axis=0)
+    centers = h.circles(places)[2].centers
+    assert np.allclose(np.column_stack([x, y]), (centers - low) / (100 - low).max(), atol=1e-4)
 
 
 def test_many_points_are_sampled_and_the_page_says_so(h, monkeypatch):

@@ -344,7 +344,7 @@ def test_text_has_the_color_of_the_style(h, style):
         (lambda h: plots.entropy(h, 3), "ax: got 3"),
         (lambda h: plots.tree(h, kind="bush"), "kind: got 'bush'"),
         (lambda h: plots.memberships(h, 2), "level: got 2"),
-        (lambda h: plots.map(h, coordinates=np.zeros((3, 2))), r"coordinates: has shape \(3, 2\)"),
+        (lambda h: plots.map(h, coordinates=np.zeros((3, 2))), r"coordinates: got shape \(3, 2\)"),
         (lambda h: plots.map(h, coordinates=spread(h), torn=2), "torn: got 2"),
         (lambda h: plots.walk(h, "nobody", steps=1), "name: there is no point 'nobody'"),
         (lambda h: plots.walk(h, "Valjean", coordinates=spread(h)), "steps: got both or neither"),

@@ -291,13 +291,11 @@ export class Data {
 
   shares(level: number): Promise<Shares> {
     return this.once(`shares ${level}`, async () => {
-      const [count, column, value, entropy] = await Promise.all([
-        this.array(`${level}/share_count`),
-        this.array(`${level}/share_cluster`),
-        this.array(`${level}/share`),
+      const [rows, entropy] = await Promise.all([
+        this.rows(`${level}/share`, "cluster", "part"),
         this.array(`${level}/entropy`) as Promise<Uint8Array>,
       ]);
-      return { start: starts(count), column, value, entropy };
+      return { ...rows, entropy };
     });
   }
 
