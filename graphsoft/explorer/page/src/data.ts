@@ -8,6 +8,7 @@
  * `Data.open` decodes only what the tree needs. All else is decoded when it is first asked for, and kept.
  */
 import { arrayOf, bytesOf, inflated, isArrayKind, type Numbers } from "./decode.ts";
+import { colorAt, type Color } from "./format.ts";
 
 export interface Head {
   format: number;
@@ -33,9 +34,16 @@ export interface LevelHead {
   entropy: number;
 }
 
-export type ImagesHead =
-  | { form: "files" }
-  | { form: "sheets"; width: number; height: number; columns: number; rows: number; sheets: number };
+export interface Sheets {
+  form: "sheets";
+  width: number;
+  height: number;
+  columns: number;
+  rows: number;
+  sheets: number;
+}
+
+export type ImagesHead = { form: "files" } | Sheets;
 
 /** What the tree needs of a level. `first` is the node number of its cluster 0. */
 export interface Level extends LevelHead {
@@ -240,11 +248,9 @@ export class Data {
     return node === this.root ? this.head.points : this.levels[this.levelOf(node)]!.size[this.indexOf(node)]!;
   }
 
-  color(node: number): [number, number, number] {
+  color(node: number): Color {
     if (node === this.root) return [128, 128, 128];
-    const at = 3 * this.indexOf(node);
-    const color = this.levels[this.levelOf(node)]!.color;
-    return [color[at]!, color[at + 1]!, color[at + 2]!];
+    return colorAt(this.levels[this.levelOf(node)]!.color, this.indexOf(node));
   }
 
   links(level: number): Promise<Links> {
@@ -320,6 +326,12 @@ export class Data {
     return this.once(name, async () => (this.has(name) ? ((await this.json(name)) as string[]) : null));
   }
 
+  /** What a point is called: its name, or its row in the data. */
+  async titleOfPoint(point: number): Promise<string> {
+    const [names, { row }] = await Promise.all([this.texts("names"), this.points()]);
+    return names?.[point] ?? `point ${row?.[point] ?? point}`;
+  }
+
   /** The bytes of a member that holds pictures. */
   bytes(name: string): Uint8Array<ArrayBuffer> {
     return bytesOf(this.text(name));
@@ -353,7 +365,8 @@ export class Data {
     return text;
   }
 
-  private once<T>(key: string, make: () => Promise<T>): Promise<T> {
+  /** What is made when it is first asked for, and kept. */
+  once<T>(key: string, make: () => Promise<T>): Promise<T> {
     let kept = this.kept.get(key) as Promise<T> | undefined;
     if (!kept) {
       kept = make();

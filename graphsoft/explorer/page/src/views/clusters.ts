@@ -5,9 +5,10 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import type { Data, Rows } from "../data.ts";
-import { button, element, fitCanvas, inNextFrame } from "../dom.ts";
+import { button, colorsOf, element, fitCanvas, inNextFrame, onSystemColors } from "../dom.ts";
 import { percent, plural } from "../format.ts";
-import type { Store } from "../state.ts";
+import { changesAny, type Store } from "../state.ts";
+import { cardIn } from "./card.ts";
 import {
   boxOf,
   circleBeside,
@@ -18,8 +19,9 @@ import {
   type Edge,
 } from "./circles.ts";
 import { paint, type Scene } from "./painting.ts";
+import { onLongPress } from "./touch.ts";
 import type { View, ViewKind } from "./view.ts";
-import { placeTip, zoomControls, zoomKey } from "./zooming.ts";
+import { zoomControls, zoomKey } from "./zooming.ts";
 
 const MARGIN = 0.94; // of the area, that the circles fill at first
 const MOST_EDGES = 3000;
@@ -43,7 +45,6 @@ export const CLUSTERS: ViewKind = {
 function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const items = element("div", { class: "items", role: "presentation" });
-  const tip = element("div", { class: "tip", hidden: true });
   const area = element(
     "div",
     {
@@ -61,7 +62,8 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   const opener = button("Open", () => {
     if (store.state.chosen !== null) toggle(store.state.chosen);
   });
-  place.replaceChildren(area, zoomControls(behavior, selection, opener), tip);
+  place.replaceChildren(area, zoomControls(behavior, selection, opener));
+  const card = cardIn(place);
 
   const context = canvas.getContext("2d", { alpha: false })!;
   const total = data.mass(data.root);
@@ -116,7 +118,6 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const { clientWidth: width, clientHeight: height } = area;
     if (gone || !circles.length || !width || !height) return;
     const ratio = fitCanvas(canvas, width, height);
-    const style = getComputedStyle(area);
     const { chosen, hovered } = store.state;
     const at = transform();
     const seen = new Map<Circle, Circle>();
@@ -139,12 +140,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
       color: (node) => data.color(node),
       title: (node) => store.titleOf(node),
     };
-    paint(context, scene, {
-      ink: style.getPropertyValue("--ink"),
-      paper: style.getPropertyValue("--paper"),
-      accent: style.getPropertyValue("--accent"),
-      font: `12px ${style.fontFamily}`,
-    });
+    paint(context, scene, colorsOf(area));
     drawItems(onScreen);
   };
 
@@ -253,24 +249,32 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
 
   behavior.on("zoom", (event: D3ZoomEvent<HTMLDivElement, unknown>) => {
     moved = event.transform;
-    tip.hidden = true;
+    card.hide();
     redraw();
   });
   selection.call(behavior).on("dblclick.zoom", null);
-  area.addEventListener("pointermove", (event) => {
-    if (event.buttons) return;
+  const showCard = (event: PointerEvent): void => {
     const circle = circleUnder(event);
-    store.set({ hovered: circle?.node ?? null }, { step: false });
     if (!circle) {
-      tip.hidden = true;
+      card.hide();
       return;
     }
-    tip.replaceChildren(element("bdi", {}, describe(circle)));
     const frame = place.getBoundingClientRect();
-    placeTip(tip, place, event.clientX - frame.left, event.clientY - frame.top);
+    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+    void card.show(circle.node, x, y, () => [element("bdi", {}, describe(circle))]);
+  };
+  onLongPress(area, showCard);
+  area.addEventListener("pointerdown", () => {
+    card.hide();
   });
-  area.addEventListener("pointerleave", () => {
-    tip.hidden = true;
+  area.addEventListener("pointermove", (event) => {
+    if (event.buttons || event.pointerType === "touch") return;
+    store.set({ hovered: circleUnder(event)?.node ?? null }, { step: false });
+    showCard(event);
+  });
+  area.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "touch") return;
+    card.hide();
     store.set({ hovered: null }, { step: false });
   });
   area.addEventListener("click", (event) => {
@@ -307,18 +311,17 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   });
 
   const stop = store.subscribe((_, changed) => {
-    if (changed.has("level") || changed.has("open")) void refresh();
-    else if (["chosen", "hovered", "names", "scheme"].some((key) => changed.has(key as never))) redraw();
+    if (changesAny(changed, "level", "open")) void refresh();
+    else if (changesAny(changed, "chosen", "hovered", "names", "scheme")) redraw();
   });
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  dark.addEventListener("change", redraw);
+  const ignoreSystem = onSystemColors(redraw);
   void refresh();
   return {
     resize: redraw,
     destroy: () => {
       gone = true;
       stop();
-      dark.removeEventListener("change", redraw);
+      ignoreSystem();
       place.replaceChildren();
     },
   };
