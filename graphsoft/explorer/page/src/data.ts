@@ -1,6 +1,6 @@
 /**
  * What a page holds, with types. The contract is that of graphsoft/explorer/content.py, which lists all members
- * with their shapes at its top: change both together.
+ * with their shapes at its top; tests/explorer/test_contract.py compares both.
  *
  * Clusters of all levels are nodes with one numbering: the finest level first, by index within a level, and the
  * root of all last. A node's id is "level-index", or "root". Points of the page are numbered from 0.

@@ -106,9 +106,11 @@ export function edgesAmong(
   return [...edges.values()].sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 
+export type Box = [x0: number, y0: number, x1: number, y1: number];
+
 /** The box around all circles of a level. */
-export function boxOf(places: Float32Array): [x0: number, y0: number, x1: number, y1: number] {
-  const box: ReturnType<typeof boxOf> = [Infinity, Infinity, -Infinity, -Infinity];
+export function boxOf(places: Float32Array): Box {
+  const box: Box = [Infinity, Infinity, -Infinity, -Infinity];
   for (let at = 0; at < places.length; at += 3) {
     const [x, y, r] = [places[at]!, places[at + 1]!, places[at + 2]!];
     box[0] = Math.min(box[0], x - r);

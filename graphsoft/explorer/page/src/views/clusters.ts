@@ -3,11 +3,12 @@
  * shows its children in its place. A canvas draws all; the largest circles are elements too, for screen readers.
  */
 import { select } from "d3-selection";
-import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
+import { zoom, type D3ZoomEvent } from "d3-zoom";
 import type { Data, Rows } from "../data.ts";
 import { button, colorsOf, element, fitCanvas, inNextFrame, onSystemColors } from "../dom.ts";
 import { percent, plural } from "../format.ts";
 import { changesAny, type Store } from "../state.ts";
+import { Camera } from "./camera.ts";
 import { cardIn } from "./card.ts";
 import {
   boxOf,
@@ -23,17 +24,8 @@ import { onLongPress } from "./touch.ts";
 import type { View, ViewKind } from "./view.ts";
 import { zoomControls, zoomKey } from "./zooming.ts";
 
-const MARGIN = 0.94; // of the area, that the circles fill at first
 const MOST_EDGES = 3000;
 const MOST_ITEMS = 100; // that screen readers find, the largest first
-const ROOM = { least: 0.6, most: 0.84 }; // of the area, that an opened cluster is to fill
-
-/** Pixels of a length of 1, and of the place 0, 0. The y axis points up. */
-interface Transform {
-  scale: number;
-  x: number;
-  y: number;
-}
 
 export const CLUSTERS: ViewKind = {
   id: "clusters",
@@ -67,25 +59,11 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
 
   const context = canvas.getContext("2d", { alpha: false })!;
   const total = data.mass(data.root);
-  let box: ReturnType<typeof boxOf> = [0, 0, 1, 1];
+  const camera = new Camera(area, behavior, selection);
   let circles: Circle[] = [];
   let edges: Edge[] = [];
-  let moved: ZoomTransform = zoomIdentity;
   let gone = false;
   let request = 0;
-
-  /** Where all circles of the level fit. */
-  const fit = (): Transform => {
-    const [x0, y0, x1, y1] = box;
-    const { clientWidth: width, clientHeight: height } = area;
-    const scale = MARGIN * Math.min(width / (x1 - x0 || 1), height / (y1 - y0 || 1));
-    return { scale, x: width / 2 - (scale * (x0 + x1)) / 2, y: height / 2 + (scale * (y0 + y1)) / 2 };
-  };
-
-  const transform = (): Transform => {
-    const { scale, x, y } = fit();
-    return { scale: moved.k * scale, x: moved.applyX(x), y: moved.applyY(y) };
-  };
 
   /** Take up another level, or what is open. What was asked for before, and comes late, is not drawn. */
   const refresh = async (): Promise<void> => {
@@ -98,20 +76,10 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
       levels.map(async (at): Promise<[number, Rows]> => [at, (await data.links(at)).graph]),
     );
     if (gone || mine !== request) return;
-    const before = transform();
-    box = boxOf(every[level]!);
     circles = found;
-    if (moved !== zoomIdentity) stay(before);
+    camera.setBox(boxOf(every[level]!));
     edges = edgesAmong(data, found, new Map(graphs), MOST_EDGES);
     redraw();
-  };
-
-  /** Another level fits elsewhere: show the same places as before. */
-  const stay = (before: Transform): void => {
-    const at = fit();
-    const k = before.scale / at.scale;
-    const next = zoomIdentity.translate(before.x - k * at.x, before.y - k * at.y).scale(k);
-    behavior.transform(selection, next);
   };
 
   const draw = (): void => {
@@ -119,12 +87,8 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     if (gone || !circles.length || !width || !height) return;
     const ratio = fitCanvas(canvas, width, height);
     const { chosen, hovered } = store.state;
-    const at = transform();
-    const seen = new Map<Circle, Circle>();
-    for (const circle of circles) {
-      const [x, y, r] = [circle.x * at.scale + at.x, at.y - circle.y * at.scale, circle.r * at.scale];
-      seen.set(circle, { ...circle, x, y, r });
-    }
+    const at = camera.transform();
+    const seen = new Map(circles.map((circle) => [circle, camera.onScreen(circle, at)]));
     const onScreen = [...seen.values()].filter(
       ({ x, y, r }) => x + r >= 0 && x - r <= width && y + r >= 0 && y - r <= height,
     );
@@ -197,24 +161,6 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
 
   const redraw = inNextFrame(draw);
 
-  /** Fill the area with a circle, unless it is large enough already. */
-  const moveTo = ({ x, y, r }: Circle): void => {
-    const { clientWidth: width, clientHeight: height } = area;
-    const at = transform();
-    const side = Math.min(width, height);
-    const [left, top, wide] = [x * at.scale + at.x, -y * at.scale + at.y, 2 * r * at.scale];
-    const whole = left >= wide / 2 && top >= wide / 2 && left + wide / 2 <= width && top + wide / 2 <= height;
-    if (wide >= ROOM.least * side && whole) return;
-    const k = (ROOM.most * side) / wide;
-    const next = zoomIdentity
-      .translate(width / 2, height / 2)
-      .scale(k)
-      .translate(-left, -top)
-      .translate(moved.x, moved.y)
-      .scale(moved.k);
-    behavior.transform(selection, next);
-  };
-
   const circleOf = (node: number | null): Circle | undefined =>
     circles.find((circle) => circle.node === node);
 
@@ -222,33 +168,19 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const circle = circleOf(node);
     if (!circle || !data.children(node).length) return;
     store.toggle(node);
-    if (store.state.open.has(node)) moveTo(circle);
+    if (store.state.open.has(node)) camera.fill(circle);
   };
 
-  const circleUnder = (event: MouseEvent): Circle | null => {
-    const at = transform();
-    const frame = area.getBoundingClientRect();
-    const x = (event.clientX - frame.left - at.x) / at.scale;
-    const y = (event.clientY - frame.top - at.y) / -at.scale;
-    return circleHolding(circles, x, y);
-  };
+  const circleUnder = (event: MouseEvent): Circle | null => circleHolding(circles, ...camera.placeOf(event));
 
   /** Choose a cluster of this map, which stays on its level. */
   const choose = (circle: Circle): void => {
     store.choose(circle.node, null, store.state.level);
-    const at = transform();
-    const [x, y] = [circle.x * at.scale + at.x, -circle.y * at.scale + at.y];
-    if (x < 0 || y < 0 || x > area.clientWidth || y > area.clientHeight) {
-      behavior.translateBy(
-        selection,
-        (area.clientWidth / 2 - x) / moved.k,
-        (area.clientHeight / 2 - y) / moved.k,
-      );
-    }
+    camera.bring(circle);
   };
 
   behavior.on("zoom", (event: D3ZoomEvent<HTMLDivElement, unknown>) => {
-    moved = event.transform;
+    camera.moved = event.transform;
     card.hide();
     redraw();
   });

@@ -7,14 +7,16 @@ export interface Dialog {
 }
 
 export function dialogOf(
-  name: string,
+  title: string,
   open: { text: string; label?: string; title?: string },
   ...parts: HTMLElement[]
 ): Dialog {
+  // the focus goes to the title, since a long dialog would scroll to its button
+  const heading = element("h2", { tabindex: -1, autofocus: true }, title);
   const close = button("Close", () => {
     dialog.close();
   });
-  const dialog = element("dialog", { "aria-label": name }, ...parts, close);
+  const dialog = element("dialog", { "aria-label": title }, heading, ...parts, close);
   const opener = button(
     open.text,
     () => {

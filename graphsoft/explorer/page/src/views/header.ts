@@ -90,7 +90,6 @@ function aboutDialog({ limits, notes, levels }: Head): Dialog {
   return dialogOf(
     "What was done",
     { text: "About" },
-    element("h2", {}, "What was done"),
     list([...limits, ...notes]),
     element("h2", {}, "Levels, finest first"),
     list(each),

@@ -64,5 +64,5 @@ export function helpDialog(): Dialog {
     ),
   ]);
   const open = { text: "?", label: "Help", title: "Help (?)" };
-  return dialogOf("Help", open, element("h2", {}, "Keys, mouse and fingers"), ...parts);
+  return dialogOf("Keys, mouse and fingers", open, ...parts);
 }
