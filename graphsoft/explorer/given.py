@@ -12,23 +12,21 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.images import Images, checked_images
 from graphsoft.explorer.packing import clean_text
-from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.coordinates import checked_coordinates
 
-__all__ = ["Given", "checked_coordinates", "checked_given"]
+__all__ = ["Given", "checked_given"]
 
 UNFIT = (str, bytes, bytearray, Set, Mapping)
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What is known of n points.
+    """What the caller knows of n points; None is not given.
 
     Attributes
     ----------
     title : str
-    coordinates : ndarray of shape (n, 2)
-    placed : bool
-        Whether the caller gave the coordinates.
+    coordinates : ndarray of shape (n, 2), or None
     names, texts : list of str, or None
     labels : pair of list of str and ndarray of int, or None
         The distinct labels, and for each point the number of its own.
@@ -36,8 +34,7 @@ class Given:
     """
 
     title: str
-    coordinates: Array
-    placed: bool
+    coordinates: Array | None = None
     names: list[str] | None = None
     texts: list[str] | None = None
     labels: tuple[list[str], Array] | None = None
@@ -45,46 +42,34 @@ class Given:
 
 
 def checked_given(
-    count: int, *, names: Any, texts: Any, images: Any, labels: Any, title: Any
-) -> dict[str, Any]:
-    """Check what is said of `count` points; the result are fields of :class:`Given`.
+    count: int,
+    *,
+    names: Any = None,
+    texts: Any = None,
+    images: Any = None,
+    labels: Any = None,
+    coordinates: Any = None,
+    title: Any = None,
+) -> Given:
+    """Check what is said of `count` points.
 
     Examples
     --------
-    >>> found = checked_given(2, names=["a", 7], texts=None, images=None, labels=["x", "x"], title=None)
-    >>> found["title"], found["names"], found["labels"][0]
+    >>> found = checked_given(2, names=["a", 7], labels=["x", "x"])
+    >>> found.title, found.names, found.labels[0]
     ('2 points', ['a', '7'], ['x'])
     """
     if title is not None and not isinstance(title, str):
         raise InputError("title", f"got {shown(title)}", "give a text")
     listed = None if labels is None else _listed("labels", labels, count)
-    return {
-        "title": f"{count:,} points" if title is None or not title.strip() else clean_text(title),
-        "names": None if names is None else _texts("names", names, count),
-        "texts": None if texts is None else _texts("texts", texts, count),
-        "labels": None if listed is None else _numbered([clean_text(label) for label in listed]),
-        "images": None if images is None else checked_images(images, count),
-    }
-
-
-def checked_coordinates(coordinates: Any, count: int) -> Array:
-    """Check two coordinates for each of `count` points.
-
-    Examples
-    --------
-    >>> checked_coordinates([[0, 1], [2, 3]], 2).shape
-    (2, 2)
-    """
-    table = dense_matrix(coordinates, "coordinates").astype(np.float64)
-    if table.shape != (count, 2):
-        raise InputError(
-            "coordinates", f"got shape {table.shape}", f"give two for each point, shape ({count}, 2)"
-        )
-    with np.errstate(over="ignore"):
-        spans = table.max(axis=0) - table.min(axis=0)
-    if not np.isfinite(spans).all():
-        raise InputError("coordinates", "are too far apart for float64", "rescale them")
-    return table
+    return Given(
+        title=f"{count:,} points" if title is None or not title.strip() else clean_text(title),
+        coordinates=None if coordinates is None else checked_coordinates(coordinates, count),
+        names=None if names is None else _texts("names", names, count),
+        texts=None if texts is None else _texts("texts", texts, count),
+        labels=None if listed is None else _numbered([clean_text(label) for label in listed]),
+        images=None if images is None else checked_images(images, count),
+    )
 
 
 def _listed(argument: str, values: Any, count: int) -> list[Any]:

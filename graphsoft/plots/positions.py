@@ -12,11 +12,11 @@ from graphsoft.colors import FAINTEST, blend, cluster_colors, rgb_of_hex
 from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.checks import integer, number
-from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.names import in_row_order
-from graphsoft.plots.reading import checked, level_of, name_of
-from graphsoft.plots.surface import axes_of, background, heading, ink, place_labels, size_in_pixels
-from graphsoft.plots.text import counted, showable
+from graphsoft.plots.reading import checked, level_of, names_in
+from graphsoft.plots.surface import axes_of, background, bare, heading, ink, place_labels, size_in_pixels
+from graphsoft.plots.text import counted, left_out, showable
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.walks import multistep
 
@@ -68,7 +68,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     torn = number("torn", torn, minimum=0, maximum=1)
     places = _places(h, coordinates)
     ax = axes_of(ax, (5.6, 5.0))
-    left_out = _draw_edges(ax, h, places, 0.1)
+    undrawn = _draw_edges(ax, h, places, 0.1)
     shares = h[level].memberships
     colors = cluster_colors(h)[level]
     area = _area(ax, len(places))
@@ -80,15 +80,15 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
         if chosen.any():
             spots = ax.scatter(*places[chosen].T, s=area, c=mixed[chosen], zorder=2, rasterized=not few)
             spots.set(linewidths=min(width, 1.0), edgecolors=ink(ax))
-    _bare(ax)
+    bare(ax)
     unnamed = _name_clusters(ax, h, level, places)
     count = len(colors)
     parts = f"{count:,} clusters" if count > 1 else "one cluster"
-    notes = ["torn points have an outline" if outlined else "torn points are faint"] if between.any() else []
-    notes += [f"{counted(left_out, 'edge')} left out"] if left_out else []
-    notes += [f"{counted(unnamed, 'name')} left out"] if unnamed else []
+    how = "have an outline" if outlined else "are faint"
+    notes = [f"torn points {how}"] if between.any() else []
+    notes += [left_out(undrawn, "edge"), left_out(unnamed, "name")]
     among = f", {between.mean():.0%} of the points torn" if count > 1 else ""
-    heading(ax, f"{parts} of level {level}{among}", "; ".join(notes))
+    heading(ax, f"{parts} of level {level}{among}", *notes)
     return ax
 
 
@@ -96,11 +96,7 @@ def _places(h: Hierarchy, coordinates: Any) -> Array:
     """Return two coordinates for every point."""
     coordinates = in_row_order("coordinates", coordinates, h.nodes)
     if coordinates is not None:
-        places = np.asarray(dense_matrix(coordinates, "coordinates"), dtype=np.float64)
-        if places.shape != (len(h.graph), 2):
-            problem = f"has shape {places.shape}, not {(len(h.graph), 2)}"
-            raise InputError("coordinates", problem, "give two numbers for each point")
-        return places
+        return checked_coordinates(coordinates, len(h.graph))
     features = h.features
     if isinstance(features, Features) and not sp.issparse(features.values) and features.values.shape[1] == 2:
         return np.asarray(features.values, dtype=np.float64)
@@ -126,15 +122,6 @@ def _area(ax: Any, points: int) -> float:
     return float(np.clip(0.35 * wide * tall / points, 0.5, 40))
 
 
-def _bare(ax: Any) -> None:
-    """Show no axes, and the same scale along both."""
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    ax.autoscale_view()
-
-
 def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
     """Write the names that clusters have, and return how many do not fit."""
     mass = h[level].mass
@@ -145,7 +132,7 @@ def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
     weight = np.asarray(shares.sum(axis=0)).ravel()
     middles = np.asarray(shares.T @ places) / np.maximum(weight, 1e-300)[:, None]
     named = [at for at in named if weight[at] > 0]
-    labels = [name_of(h.cluster_names, f"{level}-{at}") for at in named]
+    labels = names_in(h, level, named)
     order = np.argsort(-weight[named], kind="stable")[:MOST_NAMES]
     return len(named) - place_labels(ax, middles[named], labels, order.tolist())
 
@@ -173,7 +160,7 @@ def walk(
     level : int, optional
         Walk from point to point by way of the clusters of this level. Give one of the two.
     coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
-        By default the features, if there are two.
+        Such as a UMAP. By default the features if there are two, else ``h.layout()``.
 
     Returns
     -------
@@ -198,7 +185,7 @@ def walk(
         raise InputError("steps", "got both or neither of steps and level", "give one of the two")
     if steps is not None:
         similar = multistep(h.graph, integer("steps", steps, 1)).row(row)
-        what = f"after {steps:,} step{'s' * (steps > 1)}"
+        what = f"after {counted(steps, 'step')}"
     else:
         level = level_of(level, len(h))
         similar = h[level].equivalent_adjacency.row(row)
@@ -211,16 +198,15 @@ def walk(
     full = cluster_colors(h)[-1][[h[-1].labels[row]]]
     colors = _shades(background(ax), full, strength)
     order = np.argsort(strength, kind="stable")
-    left_out = _draw_edges(ax, h, places, 0.06)
+    undrawn = _draw_edges(ax, h, places, 0.06)
     few = len(places) <= MOST_SHAPES
     area = _area(ax, len(places))
     ax.scatter(*places[order].T, s=area, c=colors[order], linewidths=0, zorder=2, rasterized=not few)
     ax.scatter(
         *places[row], s=max(6 * area, 60), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
     )
-    _bare(ax)
-    note = f"{counted(left_out, 'edge')} left out" if left_out else ""
-    heading(ax, f"Similarity to {showable(point)} {what}", note)
+    bare(ax)
+    heading(ax, f"Similarity to {showable(point)} {what}", left_out(undrawn, "edge"))
     return ax
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
-from graphsoft.input.dense_input import dense_matrix
+from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.names import in_row_order
 from graphsoft.kernels.placing import push_apart
 from graphsoft.linalg.csr import times
@@ -71,14 +70,11 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     """
     coordinates = in_row_order("coordinates", coordinates, h.nodes)
     check_levels(h.levels, len(h.graph))
-    if coordinates is None:
-        coordinates = h.layout()
-    places = dense_matrix(coordinates, "coordinates").astype(np.float64)
-    if places.shape != (len(h.graph), 2):
-        problem = f"have the shape {places.shape} for {len(h.graph)} points"
-        raise InputError("coordinates", problem, "give two numbers for each point")
-    middle, unit = places.mean(axis=0), float(np.abs(places - places.mean(axis=0)).max()) or 1.0
-    places = (places - middle) / unit
+    places = checked_coordinates(h.layout() if coordinates is None else coordinates, len(h.graph))
+    middle = places.mean(axis=0)
+    places = places - middle
+    unit = float(np.abs(places).max()) or 1.0
+    places /= unit
     # a disk of uniform density has twice the square of this radius
     spread = float((places**2).sum(axis=1).mean()) or 1.0
     found = []
