@@ -14,7 +14,7 @@ from graphsoft.plots.reading import name_of
 from graphsoft.plots.surface import (
     axes_of,
     background,
-    fits,
+    fitted,
     heading,
     name_ticks,
     place_labels,
@@ -126,13 +126,12 @@ def _icicle(ax: Any, tree: Tree) -> str:
         label = name_of(tree.names, node.id)
         x, y = (left[at] + right[at]) / 2, node.level
         middle = {"color": inks[at], "ha": "center", "va": "center", "clip_on": True}
-        if fits(ax, label, width, room):
-            write(ax, x, y, label, **middle)
-        elif fits(ax, label, room * 0.95, width):
-            write(ax, x, y, label, rotation=90, **middle)
-        else:
-            continue
-        written += 1
+        across, upright = fitted(ax, label, width, room), fitted(ax, label, 0.95 * room, width)
+        if len(upright) > len(across):
+            write(ax, x, y, upright, rotation=90, **middle)
+        elif across:
+            write(ax, x, y, across, **middle)
+        written += bool(across or upright)
     ax.set_xticks([])
     ax.set_xlabel("share of the graph's weight" if tree.root.mass > 0 else "share of the points")
     return left_out(len(_clusters(tree)) - written)
@@ -164,15 +163,28 @@ def _dendrogram(ax: Any, tree: Tree) -> str:
     _level_axis(ax, tree, -0.15, tree.root.level + 0.2)
     inner = [at for at, node in enumerate(clusters) if node.children]
     heaviest = sorted(inner, key=lambda at: -clusters[at].mass)[:MOST_NAMES]
-    names = [name_of(tree.names, node.id) for node in clusters]
-    unit = len(leaves) / wide  # of a pixel
-    aside = np.array([(text_size(ax, name)[0] * 0.55 + thick + 2) * unit for name in names])
-    aside[spots[:, 0] > len(leaves) / 2] *= -1  # towards the middle
-    places = spots + np.stack([aside, np.full(len(names), 0.15)], axis=1)
+    towards = np.where(spots[:, 0] > len(leaves) / 2, -1, 1)  # the middle
+    names = _cut_names(ax, tree, spots, towards)
+    aside = np.array([text_size(ax, name)[0] * 0.55 + thick + 2 for name in names]) / room
+    places = spots + np.stack([towards * aside, np.full(len(names), 0.15)], axis=1)
     missing = len(inner) - place_labels(ax, places, names, heaviest)
     ends = [middle[leaf.id] for leaf in leaves]
     missing += name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
     return left_out(missing)
+
+
+def _cut_names(ax: Any, tree: Tree, spots: Array, towards: Array) -> list[str]:
+    """Return names of clusters, cut to the room up to the next of their level where they can be read then."""
+    pixels = ax.transData.transform(spots)[:, 0]
+    names = []
+    for at, node in enumerate(_clusters(tree)):
+        beside = np.flatnonzero(spots[:, 1] == node.level)
+        ahead = (pixels[beside] - pixels[at]) * towards[at]
+        # in the middle of the picture two names share the room between their clusters
+        ahead *= np.where(towards[beside] == towards[at], 0.9, 0.45)
+        name = name_of(tree.names, node.id)
+        names.append(fitted(ax, name, min(ahead[ahead > 0], default=np.inf), np.inf) or name)
+    return names
 
 
 def _middles(tree: Tree) -> tuple[dict[str, float], list[Node]]:

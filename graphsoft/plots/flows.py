@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.colors import NEUTRAL, cluster_colors, rgb_of_hex
 from graphsoft.plots.reading import aggregated, checked, name_of, parents_in, tree_order, weights
-from graphsoft.plots.surface import axes_of, fits, heading, size_in_pixels, write
-from graphsoft.plots.text import counted
+from graphsoft.plots.surface import axes_of, fitted, heading, size_in_pixels, write
+from graphsoft.plots.text import counted, left_out
 from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["flow"]
@@ -22,8 +22,9 @@ __all__ = ["flow"]
 MOST = 40
 # Bands that are a smaller part of everything are not drawn.
 THINNEST = 0.0005
-# Widths of bars, as a part of the distance of levels, and gaps between bars as a part of all they leave.
-BAR, GAP = 0.16, 0.08
+# Of the distance of levels: the part that a bar takes, and that is between it and its name. Gaps between bars are
+# a part of the height.
+BAR, PAD, GAP = 0.16, 0.02, 0.08
 # Steps along a band, and how far it has come across: a cubic that leaves and arrives level.
 _STEPS = np.linspace(0, 1, 25)
 _SMOOTH = _STEPS**2 * (3 - 2 * _STEPS)
@@ -41,7 +42,7 @@ def flow(h: Hierarchy, ax: Any = None) -> Any:
     Returns
     -------
     Axes
-        A bar for each cluster, as high as it is heavy, from the coarsest level on the left to the finest. The
+        A bar for each cluster, as high as it is heavy, from the finest level on the left to the coarsest. The
         band between two clusters is as wide as the mass of points that they share, by :meth:`Hierarchy.flow`:
         a cluster whose points are torn on the level above has several bands.
 
@@ -52,7 +53,7 @@ def flow(h: Hierarchy, ax: Any = None) -> Any:
     >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
     >>> ax = graphsoft.plots.flow(h)
     >>> [label.get_text() for label in ax.get_xticklabels()]
-    ['level 1\n4 clusters', 'level 0\n12 clusters']
+    ['level 0\n12 clusters', 'level 1\n4 clusters']
     """
     h = checked(h)
     ax = axes_of(ax, (7.2, 4.4))
@@ -65,16 +66,16 @@ def flow(h: Hierarchy, ax: Any = None) -> Any:
         shares = sp.diags_array(fine.weight) @ h.flow(below)
         amounts = aggregated(fine.group, coarse.group, shares)
         missing = max(missing, float(amounts[amounts < THINNEST].sum()))
-        starts = coarse.bottoms + coarse.scale * _before(amounts.T).T
-        ends = fine.bottoms[:, None] + fine.scale * _before(amounts)
+        starts = fine.bottoms[:, None] + fine.scale * _before(amounts)
+        stops = coarse.bottoms + coarse.scale * _before(amounts.T).T
         for one, other in zip(*np.nonzero(amounts >= THINNEST), strict=True):
             amount = amounts[one, other]
-            start = starts[one, other], coarse.scale * amount
-            stop = ends[one, other], fine.scale * amount
-            bands.append(_band(len(h) - 1 - above, start, stop))
+            start = starts[one, other], fine.scale * amount
+            stop = stops[one, other], coarse.scale * amount
+            bands.append(_band(below, start, stop))
             painted.append(fine.colors[one])
     _draw_bands(ax, bands, painted)
-    unnamed = sum(_draw_bars(ax, len(h) - 1 - level, column) for level, column in enumerate(columns))
+    unnamed = sum(_draw_bars(ax, level, column) for level, column in enumerate(columns))
     _finish(ax, h, columns, missing, unnamed)
     return ax
 
@@ -166,16 +167,18 @@ def _draw_bands(ax: Any, bands: list[Array], colors: list[Array]) -> None:
 
 
 def _draw_bars(ax: Any, x: float, column: _Column) -> int:
-    """Draw the bars of a level, and beside them the names that fit; return how many do not."""
+    """Draw the bars of a level, and beside them their names, cut to the room; return how many have none."""
     count = len(column.names)
     ax.bar([x] * count, column.heights, BAR, column.bottoms, color=column.colors, linewidth=0, zorder=2)
     wide, tall = size_in_pixels(ax)
     left, right = ax.get_xlim()
-    room = (1 - BAR) / (right - left) * wide
+    begin, end = x + BAR / 2 + PAD, min(x + 1 - BAR / 2, right)  # up to the next bars, or to the edge
+    room = (end - begin) / (right - left) * wide
     written = 0
     for name, bottom, height in zip(column.names, column.bottoms, column.heights, strict=True):
-        if fits(ax, name, room, (height + GAP / count) * tall):
-            write(ax, x + BAR / 2 + 0.02, bottom + height / 2, name, va="center", zorder=3)
+        text = fitted(ax, name, room, (height + GAP / count) * tall)
+        if text:
+            write(ax, begin, bottom + height / 2, text, va="center", zorder=3)
             written += 1
     return count - written
 
@@ -184,7 +187,7 @@ def _finish(ax: Any, h: Hierarchy, columns: list[_Column], missing: float, unnam
     """Label the axes, and say what is left out."""
     sizes = [level.memberships.shape[1] for level in h]
     texts = [f"level {level}\n{counted(size, 'cluster')}" for level, size in enumerate(sizes)]
-    ax.set_xticks(range(len(h)), texts[::-1])
+    ax.set_xticks(range(len(h)), texts)
     ax.set_yticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -193,6 +196,4 @@ def _finish(ax: Any, h: Hierarchy, columns: list[_Column], missing: float, unnam
         notes.append(f"the {MOST} heaviest clusters of each level have bars, the others share some")
     if missing > 0.0005:
         notes.append(f"thin bands are left out, at most {missing:.1%} of the weight between two levels")
-    if unnamed:
-        notes.append(f"{counted(unnamed, 'label')} left out")
-    heading(ax, "Where the points of clusters are on the level above", "; ".join(notes))
+    heading(ax, "Where the points of clusters are on the level above", *notes, left_out(unnamed))

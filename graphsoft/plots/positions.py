@@ -52,7 +52,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     -------
     Axes
         A point that lies between clusters has a mixture of their colors. The edges of the graph are drawn if
-        there are at most 20,000. Clusters that have names show them.
+        there are at most 20,000. Clusters show their names, or their ids if they have none.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     parts = f"{count:,} clusters" if count > 1 else "one cluster"
     how = "have an outline" if outlined else "are faint"
     notes = [f"torn points {how}"] if between.any() else []
-    notes += [left_out(undrawn, "edge"), left_out(unnamed, "name")]
+    notes += [left_out(undrawn, "edge"), left_out(unnamed)]
     among = f", {between.mean():.0%} of the points torn" if count > 1 else ""
     heading(ax, f"{parts} of level {level}{among}", *notes)
     return ax
@@ -123,18 +123,13 @@ def _area(ax: Any, points: int) -> float:
 
 
 def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
-    """Write the names that clusters have, and return how many do not fit."""
-    mass = h[level].mass
-    named = [at for at in range(len(mass)) if f"{level}-{at}" in h.cluster_names]
-    if not named:
-        return 0
+    """Write names of clusters, or ids, in the middle of their points; return how many do not fit."""
     shares = h[level].memberships
     weight = np.asarray(shares.sum(axis=0)).ravel()
     middles = np.asarray(shares.T @ places) / np.maximum(weight, 1e-300)[:, None]
-    named = [at for at in named if weight[at] > 0]
-    labels = names_in(h, level, named)
-    order = np.argsort(-weight[named], kind="stable")[:MOST_NAMES]
-    return len(named) - place_labels(ax, middles[named], labels, order.tolist())
+    labels = names_in(h, level, range(len(weight)))
+    order = np.argsort(-weight, kind="stable")[: min(MOST_NAMES, np.count_nonzero(weight))]
+    return len(labels) - place_labels(ax, middles, labels, order.tolist())
 
 
 def walk(

@@ -11,7 +11,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.colors import ink_on, rgb_of_hex
 from graphsoft.errors import InputError, shown
-from graphsoft.plots.text import LINE, font_size, styled, text_size
+from graphsoft.plots.text import LINE, font_size, shortened, styled, text_size
 
 __all__ = [
     "NOTE",
@@ -19,6 +19,7 @@ __all__ = [
     "background",
     "bare",
     "fits",
+    "fitted",
     "heading",
     "ink",
     "legend",
@@ -85,6 +86,12 @@ def fits(ax: Any, text: str, width: float, height: float, size: Any = "small") -
     """Tell whether a line of text fits into a box of so many pixels."""
     wide, high = text_size(ax, text, size)
     return wide <= width and high <= height
+
+
+def fitted(ax: Any, text: str, width: float, height: float) -> str:
+    """Cut a line of text to a box of so many pixels; it is empty where it could not be read."""
+    one, high = text_size(ax, "x")
+    return shortened(text, width / one) if high <= height else ""
 
 
 def name_ticks(ax: Any, axis: str, places: Sequence[float], names: Sequence[str], **how: Any) -> int:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-__all__ = ["columns", "counted", "font_size", "left_out", "listed", "showable", "styled", "text_size"]
+__all__ = [
+    "columns",
+    "counted",
+    "font_size",
+    "left_out",
+    "listed",
+    "shortened",
+    "showable",
+    "styled",
+    "text_size",
+]
 
-# Longer names are cut.
-LONGEST = 28
+# In usual characters: longer names are cut, and of a name that is cut at least so much is left.
+LONGEST, LEAST = 28, 5
+# What stands for the rest of a name, and how many usual characters it is as wide as.
+REST, REST_WIDTH = "\u2026", 1.7
 # Of a line of text, in units of the font's size: the width of usual characters, and the distance of lines.
 WIDTH, LINE = 0.58, 1.35
 
@@ -35,10 +49,24 @@ def showable(name: Any) -> str:
     Examples
     --------
     >>> showable("a\nb"), showable("much too long to be read in a picture")
-    ('a b', 'much too long to be read in...')
+    ('a b', 'much too long to be read i…')
     """
-    text = " ".join(str(name).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "..."
+    return shortened(" ".join(str(name).split()), LONGEST)
+
+
+def shortened(text: str, room: float) -> str:
+    """Cut a text to the room for so many usual characters; it is empty if too little would be left to read.
+
+    Examples
+    --------
+    >>> shortened("Gentoo", 6), shortened("Gentoo penguins", 12), shortened("Gentoo penguins", 6)
+    ('Gentoo', 'Gentoo pen…', '')
+    """
+    if columns(text) <= room:
+        return text
+    room -= REST_WIDTH
+    kept = bisect_right([*accumulate(map(columns, text))], room)
+    return text[:kept].rstrip() + REST if room >= LEAST else ""
 
 
 def counted(count: int, what: str) -> str:

@@ -11,7 +11,7 @@ import graphsoft
 from graphsoft import plots
 from graphsoft.colors import blend, cluster_colors
 from graphsoft.errors import InputError
-from graphsoft.plots.surface import NOTE, place_labels
+from graphsoft.plots.surface import NOTE
 from graphsoft.result.stability import Stability
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
@@ -173,6 +173,10 @@ def test_bands_of_the_flow_are_as_wide_as_the_mass_in_both_clusters(h):
     amounts = amounts[amounts >= 0.0005]
     (bands,) = ax.collections
     ends = [path.vertices for path in bands.get_paths()]
+    # from the finest level, on the left, and in its colors
+    assert [round(bar.get_center()[0]) for bar in ax.patches] == [0] * 12 + [1] * 4
+    colors = cluster_colors(h)[0]
+    np.testing.assert_allclose(np.unique(bands.get_facecolors()[:, :3], axis=0), np.unique(colors, axis=0))
     widths = sorted(abs(end[24, 1] - end[25, 1]) for end in ends)
     np.testing.assert_allclose(widths, np.sort(amounts) * 0.92, atol=1e-9)
 
@@ -196,7 +200,7 @@ def test_the_map_blends_colors_and_rings_torn_points(h):
     np.testing.assert_allclose(sure.get_facecolors()[:, :3], mixed[~between])
     assert sure.get_linewidths()[0] == 0 < torn.get_linewidths()[0]
     assert f"{between.mean():.0%} of the points torn" in title_of(ax)
-    assert written(ax) == ["barricade"]
+    assert set(written(ax)) <= {"barricade", "1-1", "1-2", "1-3"}
 
 
 def test_of_very_many_points_torn_ones_fade(large):
@@ -250,13 +254,6 @@ def test_the_cluster_graph_has_the_four_heaviest_edges_of_each_cluster(h):
     widths = 0.3 + 6 * drawn / drawn.max()
     np.testing.assert_allclose(np.sort(lines.get_linewidths()), np.sort(widths))
     assert len(drawn) < np.count_nonzero(np.triu(joined))
-
-
-def test_labels_that_would_overlap_are_left_out():
-    ax = new_axes()
-    places = np.array([[0.5, 0.5], [0.52, 0.5], [0.5, 0.8], [0.999, 0.2]])
-    assert place_labels(ax, places, ["first", "second", "third", "beyond"], [0, 1, 2, 3]) == 2
-    assert written(ax) == ["first", "third"]
 
 
 def test_confusion_counts_points_of_classes(h):
