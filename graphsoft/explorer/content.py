@@ -25,8 +25,9 @@ Of each level l, as ``l/...``, with m clusters:
   rows of m: apart_count, apart_feature u, apart_score f4 (with features; features are listed in ``features``)
   rows of m: central_count, central_point u (exemplars, the most central first)
   rows of m: torn_count, torn_cluster u, torn_point u (the most torn between the two, grouped by cluster)
-  rows of shown points: share_count u1, share_cluster u, share_part u1 (memberships times 255, largest first)
+  rows of shown points: share_count u1, share_cluster u, share_part u (memberships, largest first)
   entropy u1[shown] (times 255 / the level's largest)
+  Memberships are times 2000, rounded down: tenths of percents, and the halves at which these are rounded.
   rows of m: class_count, class_label u, class_points u (of all n points, with labels)
 
 Of the points: x u2[shown], y u2[shown] (0 to 65535 across the box), row u4[shown] (if some are left out),
@@ -58,7 +59,8 @@ FORMAT = 1
 EDGES = 8  # of a cluster
 CLOSE = 6  # nearest points of a point
 MIN_FLOW = 0.001  # smaller parts of a cluster are not drawn
-SHARE = 255  # shares are written as whole numbers up to this
+SHARE = 2000  # shares are written as whole numbers up to this
+ENTROPY = 255  # and entropies up to this
 FAR = 65535  # and coordinates up to this
 
 
@@ -232,11 +234,11 @@ def _add_level(
     _add_rows(members, prefix, ("central_count", "central_point"), (counts, sample.places(central)))
     shares = largest_in_rows(level.memberships[sample.points], SHARES)
     _add_rows(members, prefix, ("torn_count", "torn_cluster", "torn_point"), torn_points(shares, count))
-    shares = *shares[:2], np.rint(shares[2] * SHARE).astype(np.uint8)
+    shares = *shares[:2], np.floor(shares[2] * SHARE).astype(np.int64)
     _add_rows(members, prefix, ("share_count", "share_cluster", "share_part"), shares)
     entropy = level.entropy[sample.points]
     largest = max(float(entropy.max()), 1e-9)
-    members.add_array(prefix + "entropy", np.rint(entropy * (SHARE / largest)).astype(np.uint8))
+    members.add_array(prefix + "entropy", np.rint(entropy * (ENTROPY / largest)).astype(np.uint8))
     likelihood = level.log_likelihood if np.isfinite(level.log_likelihood) else None
     return {
         "clusters": count,

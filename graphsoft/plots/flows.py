@@ -22,8 +22,8 @@ __all__ = ["flow"]
 MOST = 40
 # Bands that are a smaller part of everything are not drawn.
 THINNEST = 0.0005
-# Of the distance of levels: the part that a bar takes, and that is between it and its name. Gaps between bars are
-# a part of the height.
+# Parts of the distance of levels: the width of bars, and what is between them and their names. Gaps between
+# bars are a part of the height.
 BAR, PAD, GAP = 0.16, 0.02, 0.08
 # Steps along a band, and how far it has come across: a cubic that leaves and arrives level.
 _STEPS = np.linspace(0, 1, 25)

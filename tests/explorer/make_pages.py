@@ -69,6 +69,21 @@ def cloud(folder: Path) -> None:
     (folder / "cloud.json").write_text(json.dumps({"flow": h.flow(1).toarray().tolist()}))
 
 
+def wordy(folder: Path) -> None:
+    """Clusters with long names, and points that are called by their texts."""
+    count = 400
+    data = np.random.default_rng(3).normal(size=(count, 2))
+    texts = [f"the text of point {point}, by which it is called" for point in range(count)]
+    h = graphsoft.hierarchy(data, levels=[40, 12, 4])
+    names = {node.id: f"{node.id} is called by many words" for node in h.tree.nodes if node.id != "root"}
+    h.name_clusters(names).explore(folder / "wordy.html", names=texts, texts=texts, title="Words")
+    percents = [
+        {f"1-{cluster}": f"{share:.0%}".replace("%", " %") for cluster, share in enumerate(row) if share > 0.11}
+        for row in h[1].memberships.toarray()
+    ]
+    (folder / "wordy.json").write_text(json.dumps({"percents": percents}))
+
+
 def hostile(folder: Path) -> None:
     points = len(HOSTILE) * 4
     texts = [HOSTILE[place % len(HOSTILE)] for place in range(points)]
@@ -105,7 +120,7 @@ def large(folder: Path, points: int = 100_000, levels: tuple[int, ...] = (10_000
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (digits, network, cloud, hostile, large):
+    for make in (digits, network, cloud, wordy, hostile, large):
         make(folder)
 
 

@@ -135,10 +135,10 @@ def test_memberships_of_points_are_those_of_the_level(h):
         clusters, shares = unpacked(members, f"{at}/share_cluster"), unpacked(members, f"{at}/share_part")
         assert counts.max() <= SHARES
         points = np.repeat(np.arange(len(counts)), counts)
-        assert np.abs(level.memberships[points, clusters] - shares / 255).max() <= 0.5 / 255 + 1e-9
+        assert np.array_equal(shares, np.floor(level.memberships[points, clusters] * 2000))
         first = np.cumsum(counts, dtype=np.int64) - counts
         tops = level.memberships.max(axis=1).toarray().ravel()
-        assert np.abs(tops - shares[first] / 255).max() <= 0.5 / 255 + 1e-9
+        assert np.array_equal(shares[first], np.floor(tops * 2000))
 
 
 @pytest.mark.parametrize("given", [None, POINTS[:, :2] * 1e9 + 7, np.zeros((120, 2))])

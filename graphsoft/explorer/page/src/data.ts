@@ -113,7 +113,7 @@ export interface Labels {
   color: Uint8Array;
 }
 
-/** A level's memberships of all points in the page: clusters, and memberships times 255. */
+/** A level's memberships of all points in the page: clusters, and memberships, the largest first. */
 export interface Shares extends Rows {
   entropy: Uint8Array;
 }
@@ -123,7 +123,7 @@ export type TextsName = "names" | "texts" | "features" | "labels";
 /** Where members are read from: the page, or in tests anything else. */
 export type Source = (name: string) => string | null;
 
-export const SHARE = 255;
+const SHARE = 2000;
 export const FAR = 65535;
 
 export class Data {
@@ -312,7 +312,9 @@ export class Data {
         this.rows(`${level}/share`, "cluster", "part"),
         this.array(`${level}/entropy`) as Promise<Uint8Array>,
       ]);
-      return { ...rows, entropy };
+      // they are rounded down: each stands for what is up to the next number
+      const value = new Float32Array(rows.value).map((part) => Math.min((part + 0.5) / SHARE, 1));
+      return { ...rows, value, entropy };
     });
   }
 
@@ -335,12 +337,6 @@ export class Data {
   /** Texts of points, features or labels; null if the page has none. */
   texts(name: TextsName): Promise<string[] | null> {
     return this.once(name, async () => (this.has(name) ? ((await this.json(name)) as string[]) : null));
-  }
-
-  /** What a point is called: its name, or its row in the data. */
-  async titleOfPoint(point: number): Promise<string> {
-    const [names, { row }] = await Promise.all([this.texts("names"), this.points()]);
-    return names?.[point] ?? `point ${row?.[point] ?? point}`;
   }
 
   /** The bytes of a member that holds pictures. */

@@ -1,5 +1,6 @@
 /** Search over names of clusters and points, texts, and the words that set clusters apart. */
 import { entries, type Data } from "./data.ts";
+import { reading } from "./reading.ts";
 import type { Store } from "./state.ts";
 
 export type Found =
@@ -27,8 +28,10 @@ export async function search(text: string, data: Data, store: Store): Promise<Fo
     if (inTexts >= MOST) break;
     const at = each.toLowerCase().indexOf(wanted);
     if (at < 0) continue;
+    const { title, text } = await reading(point, data);
+    if (!text) continue; // its name says the same
     const why = each.slice(Math.max(at - AROUND, 0), at + wanted.length + AROUND);
-    points.push({ kind: "point", point, title: await data.titleOfPoint(point), why });
+    points.push({ kind: "point", point, title, why });
     inTexts++;
   }
   return [...clusters, ...points];

@@ -1,5 +1,5 @@
 /** Points as CSV, in the form that graphsoft writes: see graphsoft/formats/frames.py. */
-import { entries, SHARE, type Data } from "./data.ts";
+import { entries, type Data } from "./data.ts";
 import type { Store } from "./state.ts";
 
 // A text that a spreadsheet would run as a formula, or one that looks as if a quote had been put before it.
@@ -42,7 +42,7 @@ export async function tableOf(chosen: Uint32Array, data: Data, store: Store): Pr
     for (const [level, shares] of levels.entries()) {
       const clusters = [...entries(shares, point)];
       const likeliest = clusters[0]![0];
-      const chances = clusters.map(([index, share]) => `${level}-${index} ${(share / SHARE).toFixed(3)}`);
+      const chances = clusters.map(([index, share]) => `${level}-${index} ${share.toFixed(3)}`);
       row.push(likeliest, store.titleOf(data.nodeAt(level, likeliest)), chances.join("; "));
     }
     rows.push(row);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deflateSync } from "node:zlib";
 import { Data, entries } from "../src/data.ts";
+import { percent } from "../src/format.ts";
 import { madeSource } from "./made.ts";
 
 test("nodes are numbered level by level, and ids lead back to them", async () => {
@@ -43,6 +45,19 @@ test("rows hold the soft parents of each cluster", async () => {
     ],
   );
   assert.equal((await data.links(1)).parents, null);
+});
+
+test("shares are rounded to percents as they would be before they were written", async () => {
+  const parts = [0.2567, 0.2554, 0.2546, 0.50499, 0.505, 0.99949, 0.0994, 0.0996, 0.0123, 1];
+  const { source } = madeSource();
+  const head = JSON.parse(source("head")!) as { members: Record<string, { kind: string; length?: number }> };
+  head.members["0/share_part"]!.length = parts.length;
+  const member = deflateSync(Uint16Array.from(parts, (part) => Math.floor(2000 * part))).toString("base64");
+  const data = await Data.open((name) =>
+    name === "head" ? JSON.stringify(head) : name === "0/share_part" ? member : source(name),
+  );
+  const { value } = await data.shares(0);
+  assert.deepEqual([...value].map(percent), parts.map(percent));
 });
 
 test("texts come back as they are, and are null where there are none", async () => {

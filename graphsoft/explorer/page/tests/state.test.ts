@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fragmentOf, stateOf } from "../src/address.ts";
 import { Data, type Head } from "../src/data.ts";
+import { reading } from "../src/reading.ts";
 import { search } from "../src/search.ts";
 import { Store, type Key } from "../src/state.ts";
 import { madeSource } from "./made.ts";
@@ -142,9 +143,25 @@ test("of a sample, points without names are called by their row in the data, als
   const data = await Data.open((name) =>
     name === "head" ? JSON.stringify(head) : source(name === "row" ? "y" : name),
   );
-  assert.equal(await data.titleOfPoint(1), "point 5");
+  assert.equal((await reading(1, data)).title, "point 5");
   const [found] = await search("two", data, new Store(data, "points"));
   assert.deepEqual(found, { kind: "point", point: 1, title: "point 5", why: "two" });
+});
+
+test("a point whose name is its text shows it once, and is found once", async () => {
+  const { source } = madeSource();
+  const data = await Data.open((name) => source(name === "texts" ? "names" : name));
+  assert.deepEqual(await reading(1, data), { title: "b", text: "" });
+  const found = await search("b", data, new Store(data, "points"));
+  assert.deepEqual(
+    found.map((each) => each.kind === "point" && [each.title, each.why]),
+    [
+      ["b", ""],
+      ["<b>", ""],
+    ],
+  );
+  const other = await Data.open(source);
+  assert.deepEqual(await reading(1, other), { title: "b", text: "two" });
 });
 
 test("search finds names, ids, words and texts", async () => {

@@ -57,7 +57,7 @@ test("colors blend by membership, and torn points are faint", async () => {
   const shares = await data.shares(0);
   const rgba = blended(shares, data.levels[0]!.color);
   assert.deepEqual([...rgba.subarray(0, 4)], [200, 0, 0, 255]);
-  assert.deepEqual([...rgba.subarray(4, 7)], [120, 80, 0]);
+  for (const [at, part] of [120, 80, 0].entries()) assert.ok(Math.abs(rgba[4 + at]! - part) <= 1);
   assert.ok(rgba[7]! < 200);
   const other = emphasized(rgba, shares, 1);
   assert.ok(other[3]! < other[7]! && other[7]! < other[11]!);

@@ -14,6 +14,7 @@ const MARGIN = { left: 12, right: 12, top: 26, bottom: 10 };
 const WIDE = 12; // of a slot
 const NAMED = 11; // pixels that a slot needs to hold a name
 const LETTER = 6.6; // pixels, about
+const BOLD = 1.15; // of the chosen cluster's name, which is so much wider
 
 export const FLOW: ViewKind = {
   id: "flow",
@@ -163,15 +164,28 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
       },
       drawing("rect", { x, y: y0, width: WIDE, height: Math.max(y1 - y0, 1), fill: colorOf(slot) }),
     );
-    if (y1 - y0 >= NAMED || isChosen) item.append(nameItem(slot));
+    if (isChosen || (y1 - y0 >= NAMED && !isNearChosen(slot))) item.append(nameItem(slot));
     parts.push({ of: slot, item });
     return item;
   };
 
+  /** Whether the name of the chosen cluster, which is always there, has the place of another's. */
+  const isNearChosen = ({ level, y0, y1 }: Slot): boolean =>
+    flow.slots.some(
+      (slot) =>
+        slot.level === level &&
+        holds(slot, store.state.chosen) &&
+        Math.abs(slot.y0 + slot.y1 - y0 - y1) < 2 * NAMED,
+    );
+
   /** The name of a slot, beside it and towards the middle, as far as there is room. */
   const nameItem = (slot: Slot): SVGElement => {
     const last = slot.level === data.levels.length - 1;
-    const room = Math.max(Math.floor((columnAt(1) - columnAt(0) - WIDE - 12) / LETTER), 2);
+    // names of the last column stand before it, and share the room with those of the column before
+    const beside = slot.level >= data.levels.length - 2 ? 2 : 1;
+    const wide = (columnAt(1) - columnAt(0) - WIDE - 12) / beside;
+    const letter = holds(slot, store.state.chosen) ? BOLD * LETTER : LETTER;
+    const room = Math.max(Math.floor(wide / letter), 2);
     const name = slot.nodes.length > 1 ? `${count(slot.nodes.length)} small` : nameOf(slot);
     const x = columnAt(slot.level) + (last ? -5 : WIDE + 5);
     return drawing(

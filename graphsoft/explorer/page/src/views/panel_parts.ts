@@ -3,6 +3,7 @@ import type { Data } from "../data.ts";
 import { button, element } from "../dom.ts";
 import { percent, shortened } from "../format.ts";
 import { pictureOf } from "../pictures.ts";
+import { reading } from "../reading.ts";
 import type { Store } from "../state.ts";
 import { clusterButton, pointButton } from "./buttons.ts";
 
@@ -43,17 +44,21 @@ function row(what: HTMLElement, value: string, share: number, negative = false):
 
 /** A point with its name, picture and the beginning of its text. */
 export async function example(point: number, { data, store }: Known): Promise<HTMLElement> {
-  const [title, texts, picture] = await Promise.all([
-    data.titleOfPoint(point),
-    data.texts("texts"),
+  const [{ title, text }, picture] = await Promise.all([
+    reading(point, data),
     pictureOf(point, PICTURE, data),
   ]);
-  const short = shortened(texts?.[point] ?? "", SHORT_TEXT);
+  const short = shortened(text, SHORT_TEXT);
   return element(
     "div",
     { class: "example" },
     picture,
-    element("div", {}, pointButton(point, title, store), short ? element("p", { dir: "auto" }, short) : null),
+    element(
+      "div",
+      {},
+      pointButton(point, shortened(title, SHORT_TEXT), store),
+      short ? element("p", { dir: "auto" }, short) : null,
+    ),
   );
 }
 

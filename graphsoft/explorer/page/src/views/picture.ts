@@ -3,7 +3,7 @@ import type { Data, Points, Shares } from "../data.ts";
 import { colorsOf, fitCanvas } from "../dom.ts";
 import { computed, shortened, type Color } from "../format.ts";
 import type { Store } from "../state.ts";
-import { scalesToAppear } from "./labels.ts";
+import { fitting, scalesToAppear } from "./labels.ts";
 import type { Corner } from "./lasso.ts";
 import { drawDots, type Transform } from "./raster.ts";
 import type { Center } from "./shading.ts";
@@ -138,34 +138,27 @@ export class Picture {
     this.layLabels(drawn);
     const { chosen, hovered } = store.state;
     const isSpecial = ({ node }: MapLabel): boolean => node !== null && (node === chosen || node === hovered);
-    const special: MapLabel[] = this.labels.filter(isSpecial);
-    const place = (label: MapLabel): [x: number, y: number] => [
-      label.x * at.scaleX + at.x,
-      (label.y / this.aspect) * at.scaleY + at.y,
-    ];
-    const write = (label: MapLabel, color: string): void => {
-      const [x, middle] = place(label);
-      const y = label.node === null ? middle + BELOW : middle;
+    // what is chosen or under the pointer comes first, then clusters, then points; and of these, what had to be
+    // moved into the area comes last
+    const ranks: MapLabel[][] = [[], [], [], [], []];
+    for (const label of this.labels) {
+      const isFirst = isSpecial(label);
+      if (label.from > at.scaleX && !isFirst) continue;
+      const x = label.x * at.scaleX + at.x;
+      const y = (label.y / this.aspect) * at.scaleY + at.y + (label.node === null ? BELOW : 0);
+      if (!(x >= 0 && y >= 0 && x <= width && y <= height)) continue;
+      const inside = { x: within(x, label.width, width), y: within(y, label.height, height) };
+      const moved = Number(inside.x !== x || inside.y !== y);
+      ranks[isFirst ? 0 : (label.node === null ? 3 : 1) + moved]!.push({ ...label, ...inside });
+    }
+    for (const label of fitting(ranks.flat(), width, height, MOST_LABELS)) {
       context.font = `${label.node === null ? NAME_FONT : FONT} ${colors.font}`;
       context.lineWidth = 4;
       context.strokeStyle = colors.paper;
-      context.strokeText(label.text, x, y);
-      context.fillStyle = color;
-      context.fillText(label.text, x, y);
-    };
-    // what is chosen or under the pointer is always there, and others make room for it
-    for (const label of this.labels) {
-      if (label.from > at.scaleX || isSpecial(label)) continue;
-      const [x, y] = place(label);
-      const wide = label.width / 2;
-      if (x < -wide || y < -ROOM.height || x > width + wide || y > height + ROOM.height) continue;
-      const covered = special.some((other) => {
-        const [otherX, otherY] = place(other);
-        return Math.abs(otherX - x) < wide + other.width / 2 && Math.abs(otherY - y) < ROOM.height;
-      });
-      if (!covered) write(label, colors.ink);
+      context.strokeText(label.text, label.x, label.y);
+      context.fillStyle = isSpecial(label) ? colors.accent : colors.ink;
+      context.fillText(label.text, label.x, label.y);
     }
-    for (const label of special) write(label, colors.accent);
   }
 
   private drawPoint(points: Points, at: Transform, radius: number, colors: Colors): void {
@@ -192,6 +185,11 @@ export class Picture {
     context.stroke();
     context.setLineDash([]);
   }
+}
+
+/** The middle of a label, moved until all of it is in an area. */
+function within(middle: number, length: number, room: number): number {
+  return Math.min(Math.max(middle, Math.ceil(length / 2)), Math.floor(room - length / 2));
 }
 
 /** A color as the number of a pixel. */

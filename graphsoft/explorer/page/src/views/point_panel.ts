@@ -1,8 +1,9 @@
 /** The chosen point: its clusters on every level, and the points next to it, which say why it is torn. */
-import { entries, SHARE, type Shares } from "../data.ts";
+import { entries, type Shares } from "../data.ts";
 import { element } from "../dom.ts";
 import { plural } from "../format.ts";
 import { pictureOf } from "../pictures.ts";
+import { reading } from "../reading.ts";
 import { bar, byCluster, heading, likely, list, section, type Known } from "./panel_parts.ts";
 
 const PICTURE = 96;
@@ -10,9 +11,8 @@ const CERTAIN = 0.8; // a point with a larger share of one cluster is not called
 
 export async function pointParts(point: number, known: Known): Promise<HTMLElement[]> {
   const { data, store } = known;
-  const [title, texts, labels, points, picture, levels] = await Promise.all([
-    data.titleOfPoint(point),
-    data.texts("texts"),
+  const [{ title, text }, labels, points, picture, levels] = await Promise.all([
+    reading(point, data),
     data.texts("labels"),
     data.points(),
     pictureOf(point, PICTURE, data),
@@ -24,7 +24,7 @@ export async function pointParts(point: number, known: Known): Promise<HTMLEleme
   };
   const memberships = levels.flatMap((shares, level) => {
     const bars = likely(entries(shares, point)).map(([index, share]) =>
-      bar(data.nodeAt(level, index), share / SHARE, known),
+      bar(data.nodeAt(level, index), share, known),
     );
     const of = plural(data.levels[level]!.clusters, "cluster");
     return [element("p", { class: "faint" }, `Of ${of}`), list(bars)];
@@ -34,7 +34,7 @@ export async function pointParts(point: number, known: Known): Promise<HTMLEleme
     { class: "point", "aria-label": "Chosen point" },
     heading(title, "point", close),
     picture,
-    texts?.[point] ? element("p", { class: "text", dir: "auto" }, texts[point]) : null,
+    text ? element("p", { class: "text", dir: "auto" }, text) : null,
     label === undefined ? null : element("p", { dir: "auto" }, `Label: ${label}`),
     ...section("Memberships", ...memberships),
     ...(await neighborParts(point, levels[store.state.level]!, known)),
@@ -42,13 +42,15 @@ export async function pointParts(point: number, known: Known): Promise<HTMLEleme
   return [box];
 }
 
-/** The nearest points, by their likeliest clusters on the level that maps show. */
+/** The nearest points, by their likeliest clusters on the level that maps show: its own likeliest one first. */
 async function neighborParts(point: number, shares: Shares, known: Known): Promise<HTMLElement[]> {
   const close = [...entries(await known.data.close(), point)];
   if (!close.length) return [];
   const pairs = close.map(([other]): [number, number] => [shares.column[shares.start[other]!]!, other]);
+  const own = new Map(entries(shares, point));
+  pairs.sort(([a], [b]) => (own.get(b) ?? 0) - (own.get(a) ?? 0));
   const parts = await byCluster("in", pairs, known.store.state.level, known);
-  const torn = shares.value[shares.start[point]!]! < CERTAIN * SHARE;
+  const torn = shares.value[shares.start[point]!]! < CERTAIN;
   const title = torn ? "Why it is torn: the points next to it" : "The points next to it";
   return section(title, ...parts);
 }

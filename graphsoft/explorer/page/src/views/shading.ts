@@ -1,6 +1,6 @@
 /** Colors of points: blends of their clusters' colors by membership, as opaque as they are certain. */
 import type { Numbers } from "../decode.ts";
-import { SHARE, type Shares } from "../data.ts";
+import type { Shares } from "../data.ts";
 
 // Opacity, of 255: of the most torn point, and of points that are not emphasized.
 const TORN = 50;
@@ -8,7 +8,7 @@ const OUTSIDE = 22;
 
 /** How opaque a point is, by the share of its likeliest cluster: half as certain is far less than half. */
 function opacity(share: number): number {
-  const certainty = Math.max(share / SHARE - 0.2, 0) / 0.8;
+  const certainty = Math.max(share - 0.2, 0) / 0.8;
   return TORN + (255 - TORN) * certainty ** 1.5;
 }
 
@@ -65,7 +65,7 @@ export function emphasized(rgba: Uint8Array, shares: Shares, cluster: number): U
   for (let point = 0; point < start.length - 1; point++) {
     let share = 0;
     for (let at = start[point]!; at < start[point + 1]!; at++) if (column[at] === cluster) share = value[at]!;
-    result[4 * point + 3] = share ? 80 + (175 * share) / SHARE : OUTSIDE;
+    result[4 * point + 3] = share ? 80 + 175 * share : OUTSIDE;
   }
   return result;
 }
