@@ -78,7 +78,7 @@ def wordy(folder: Path) -> None:
     names = {node.id: f"{node.id} is called by many words" for node in h.tree.nodes if node.id != "root"}
     h.name_clusters(names).explore(folder / "wordy.html", names=texts, texts=texts, title="Words")
     percents = [
-        {f"1-{cluster}": f"{share:.0%}".replace("%", " %") for cluster, share in enumerate(row) if share > 0.11}
+        {f"1-{cluster}": f"{100 * share:.0f} %" for cluster, share in enumerate(row) if share > 0.11}
         for row in h[1].memberships.toarray()
     ]
     (folder / "wordy.json").write_text(json.dumps({"percents": percents}))
@@ -95,7 +95,7 @@ def hostile(folder: Path) -> None:
     h.name_clusters(names).explore(
         folder / "hostile.html",
         names=texts,
-        texts=texts,
+        texts=texts[1:] + texts[:1],  # a text that is the name would not be shown
         labels=texts,
         features=(words, HOSTILE),
         title="".join(HOSTILE),
