@@ -12,11 +12,12 @@ from graphsoft.aliases import Array
 from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import LevelFacts, content_of
-from graphsoft.explorer.given import Given, checked_coordinates, checked_given
+from graphsoft.explorer.given import Given, checked_given, texts_of
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
+from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.dense_input import frame_columns
-from graphsoft.result.circles import Circles
+from graphsoft.result.circles import Circles, weights_of
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
 from graphsoft.result.intact import intact_features, intact_graph
@@ -50,17 +51,18 @@ def explore(
     ----------
     path : path-like, optional
         The file to write. Without it the page is returned, and a notebook shows it in a frame.
-    names : sequence of n, optional
-        What the points are called; by default the names in `nodes`, if they have names.
+    names : sequence of n or mapping, optional
+        What the points are called; by default the names in `nodes`, if they have names. A mapping, or a
+        pandas Series indexed by the names in `nodes`, is read by them; so are `texts`, `images` and `labels`.
     texts : sequence of n texts, optional
         What is read of a point. Long texts are cut.
     images : sequence of n bytes, or array of shape (n, height, width[, 3 or 4]), optional
         PNG, JPEG or WebP files; or pixels, as uint8 or as floats from 0 to 1.
     labels : sequence of n, optional
-        Known classes of the points.
+        Known classes of the points. None and NaN become "missing".
     coordinates : array_like of shape (n, 2), optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
-        those of :meth:`layout`.
+        those of :meth:`layout`. The rows of a data frame may be known by the names in `nodes`.
     features : sequence of d names, table of shape (n, d), or pair of both, optional
         What sets clusters apart is found in this table, or in the features that were clustered; see
         :meth:`distinctive`. A pair is a table and the names of its columns.
@@ -91,10 +93,10 @@ def explore(
     count = len(graph)
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
-    known = checked_given(count, names=names, texts=texts, images=images, labels=labels, title=title)
+    known = checked_given(graph.nodes, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
-    places = checked_coordinates(coordinates, count) if placed else None  # checked before long work
+    places = checked_coordinates(coordinates, graph.nodes) if placed else None  # checked before long work
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
     if places is None:
         places = h.layout().astype(np.float64)
@@ -131,19 +133,23 @@ def _features(h: Hierarchy, features: Any) -> tuple[Any, Any]:
     if table is not None:
         try:
             checked = table_of(table, h.nodes)
-            feature_names_of(frame_columns(table) if columns is None else columns, checked.shape[1])
         except InputError as error:
             raise InputError("features", error.problem, error.remedy) from None
-        return table, columns
+        return table, _columns(frame_columns(table) if columns is None else columns, checked.shape[1])
     own = None if isinstance(h.features, FeaturesLeftOut) else intact_features(h)
     if own is None:
         problem = f"got {shown(features)}, and there are no features to name"
         raise InputError("features", problem, "give a table, or a pair (table, names)")
+    return None, _columns(columns, own.values.shape[1])
+
+
+def _columns(names: Any, count: int) -> list[str]:
+    """Check the names of features; without any, they are called by their numbers."""
     try:
-        feature_names_of(columns, own.values.shape[1])
+        listed = feature_names_of(names, count)
     except InputError as error:
         raise InputError("features", error.problem, error.remedy) from None
-    return None, columns
+    return texts_of("features", listed, "unnamed")
 
 
 def _dimensions(values: Any) -> int:
@@ -183,7 +189,7 @@ def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinc
     return LevelFacts(
         memberships=memberships,
         parents=level.parents,
-        mass=level.mass,
+        mass=weights_of(level),
         certainty=certainties(memberships, level.labels),
         conductance=conductance,
         labels=level.labels,
