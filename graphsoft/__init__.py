@@ -40,9 +40,10 @@ if TYPE_CHECKING:
         write_attributes,
     )
     from graphsoft.propagation import Propagated, propagate
-    from graphsoft.resampling import Stability, stability
+    from graphsoft.resampling import stability
     from graphsoft.result.hierarchy import Hierarchy
     from graphsoft.result.level import Level
+    from graphsoft.result.stability import Stability
     from graphsoft.result.walks import multistep
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
@@ -108,7 +109,7 @@ _HOME = {
     "SavedTree": "formats.reading_json",
     "SoftClustering": "estimators.soft_clustering",
     "SoftHierarchy": "estimators.soft_hierarchy",
-    "Stability": "resampling",
+    "Stability": "result.stability",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",

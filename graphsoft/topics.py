@@ -22,6 +22,8 @@ from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["SoftTopics", "ToponymyLayers", "label_layers"]
 
+OWN = ("levels", "level", "dense_probabilities")  # the settings of topics that are not options of `hierarchy`
+
 Layer = tuple[int, int]  # a cluster as Toponymy names it: layer and number
 
 
@@ -56,6 +58,8 @@ class SoftTopics:
     >>> import numpy as np
     >>> embeddings = np.random.default_rng(0).normal(size=(60, 8))
     >>> topics = SoftTopics([12, 4]).fit(embeddings)
+    >>> topics
+    SoftTopics(levels=[12, 4], level=-1, dense_probabilities=False, n_neighbors=15, metric='cosine')
     >>> topics.labels_.shape, topics.probabilities_.shape, topics.hierarchy_
     ((60,), (60,), Hierarchy(60 points: 12 -> 4 clusters))
     >>> (topics.predict(embeddings) == topics.labels_).all()
@@ -96,6 +100,28 @@ class SoftTopics:
         self.hierarchy_ = h = hierarchy(X, self.levels, **self.options)
         integer("level", self.level, -len(h), len(h) - 1)
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all settings by name, as BERTopic lists them and scikit-learn's ``clone`` copies them.
+
+        Parameters
+        ----------
+        deep : ignored
+            Here because BERTopic and scikit-learn may pass it.
+        """
+        return {name: getattr(self, name) for name in OWN} | self.options
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings by name, for the next fit."""
+        for name, value in params.items():
+            if name in OWN:
+                setattr(self, name, value)
+            else:
+                self.options[name] = value
+        return self
+
+    def __repr__(self) -> str:
+        return f"SoftTopics({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
 
     @property
     def labels_(self) -> Array:
@@ -191,6 +217,12 @@ class ToponymyLayers:
     def named(self, topic_names: Sequence[Sequence[str]]) -> Hierarchy:
         """Return the hierarchy with the names that Toponymy found, its ``topic_names_``."""
         places = self._places()
+        clusters = Counter(layer for layer, _ in places.values())
+        wanted = [clusters[layer] for layer in range(len(self.h))]
+        if (given := [len(names) for names in topic_names]) != wanted:
+            problem = f"has {given} names, layer by layer, for {wanted} clusters"
+            remedy = "pass the topic_names_ of the Toponymy that has these layers as its clusterer"
+            raise InputError("topic_names", problem, remedy)
         return self.h.name_clusters({id: topic_names[layer][at] for id, (layer, at) in places.items()})
 
     def _places(self) -> dict[str, Layer]:

@@ -245,7 +245,7 @@ def test_a_hierarchy_is_a_frozen_sequence():
     assert h[:2] == (h[0], h[1])
     assert h[1] in h
     assert h.index(h[1]) == 1
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="there is no level 3: the finest is 0, the coarsest 2"):
         h[3]
     for holder in (h, h[0], h.graph, h.report, h.report.levels[0]):
         for field in [field.name for field in dataclasses.fields(holder)]:

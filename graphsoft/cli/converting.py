@@ -1,4 +1,4 @@
-"""Models and graphs in other formats."""
+"""Models and graphs in other formats, and models with names for their clusters."""
 
 from __future__ import annotations
 
@@ -11,41 +11,75 @@ from graphsoft.datasets import read
 from graphsoft.errors import InputError
 from graphsoft.formats.frames import columns_to_csv
 from graphsoft.formats.graph_files import check_ending, graph_to_file
+from graphsoft.formats.json_text import parsed_json
 from graphsoft.formats.tables import point_columns
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.loading import load
-from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["convert_file"]
 
-# By the ending of the file: the tree, or, as csv and Parquet, a table of the points.
-HIERARCHY_WRITERS: dict[str, Callable[[Hierarchy, str], object]] = {
-    ".json": Hierarchy.to_json,
-    ".nwk": Hierarchy.to_newick,
-    ".graphml": Hierarchy.to_graphml,
-    ".gexf": Hierarchy.to_gexf,
-    ".csv": Hierarchy.to_csv,
-    ".parquet": Hierarchy.to_parquet,
+# By the ending of the file: the method that writes it, and what it may be asked to write, the usual first.
+WRITERS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
+    ".json": (Hierarchy.to_json, ()),
+    ".nwk": (Hierarchy.to_newick, ()),
+    ".graphml": (Hierarchy.to_graphml, ("tree", "points")),
+    ".gexf": (Hierarchy.to_gexf, ("tree", "points")),
+    ".csv": (Hierarchy.to_csv, ("points", "clusters")),
+    ".parquet": (Hierarchy.to_parquet, ("points", "clusters")),
+    ".graphsoft": (Hierarchy.save, ()),
 }
 
 
-def convert_file(source: str, target: str) -> None:
-    """Write what `source` holds in the format that the ending of `target` says."""
+def convert_file(source: str, target: str, names: str | None = None, of: str | None = None) -> None:
+    """Write what `source` holds in the format that the ending of `target` says.
+
+    Parameters
+    ----------
+    source, target : str
+    names : str, optional
+        A file with names for the clusters of a hierarchy.
+    of : str, optional
+        What of a hierarchy to write.
+    """
     ending = Path(target).suffix.lower()
     found: Any = load(source) if seems_a_model(source) else _graph(source)
+    if isinstance(found, Hierarchy):
+        _write_hierarchy(found if names is None else found.name_clusters(_read_names(names)), target, of)
+        return
+    for argument, value in {"names": names, "of": of}.items():
+        if value is not None:
+            raise InputError(argument, f"{source!r} holds no hierarchy", "leave it out")
     if isinstance(found, Graph):
         check_ending(target)
         graph_to_file(found, target)
-    elif isinstance(found, Clustering) and ending == ".csv":
+    elif ending == ".csv":
         columns_to_csv(point_columns(found.nodes, [found]), target)
-    elif isinstance(found, Hierarchy) and ending in HIERARCHY_WRITERS:
-        HIERARCHY_WRITERS[ending](found, target)
     else:
-        possible = HIERARCHY_WRITERS if isinstance(found, Hierarchy) else [".csv"]
-        problem = f"a {type(found).__name__.lower()} cannot be written as {ending!r}"
-        raise InputError("output", problem, f"use {' or '.join(possible)}")
+        raise InputError("output", f"a clustering cannot be written as {ending!r}", "use .csv")
+
+
+def _write_hierarchy(h: Hierarchy, target: str, of: str | None) -> None:
+    ending = Path(target).suffix.lower()
+    if ending not in WRITERS:
+        raise InputError(
+            "output", f"a hierarchy cannot be written as {ending!r}", f"use {' or '.join(WRITERS)}"
+        )
+    write, parts = WRITERS[ending]
+    if of is not None and of not in parts:
+        remedy = f"leave it out, or use {' or '.join(known for known in WRITERS if of in WRITERS[known][1])}"
+        raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
+    write(h, target, *(() if of is None else (of,)))
+
+
+def _read_names(path: str) -> Any:
+    """Read names of clusters as the page saves them: a JSON object from ids to names."""
+    try:
+        return parsed_json(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        problem = f"{path!r} holds no JSON: {error}"
+        raise InputError("names", problem, "give the file that Save names of the page wrote") from None
 
 
 def _graph(source: str) -> Graph:

@@ -28,6 +28,8 @@ __all__ = ["Given", "as_given", "named", "opened", "read_file", "seems_a_model"]
 READ = ("labels", "directed", "header", "columns", "drop", "obsm", "obsp")
 # What public functions take of them, if the user said it.
 JOINING = ("n_neighbors", "metric", "weights", "affinity")
+# What of an h5ad file is read in place of X.
+PARTS = ("obsm", "obsp")
 # Of these metrics all but this one are decided by the columns that spread most.
 BY_VALUES = "hamming"
 
@@ -45,20 +47,23 @@ class Given:
     keywords : dict
         For the library.
     scaling : Scaling or None
+    part : str
+        What was read of an h5ad file, as in `Report`.
     """
 
     dataset: Dataset
     data: Any
     keywords: dict[str, Any]
     scaling: Scaling | None = None
+    part: str = ""
 
     def described(self, h: Hierarchy) -> Hierarchy:
-        """Give a hierarchy the names of points and columns, and how the columns were scaled."""
+        """Give a hierarchy the names of points and columns, and how to read new points."""
         features, columns, scaling = h.features, self.dataset.columns, self.scaling
         if isinstance(features, Features) and columns is not None:
             features = replace(features, columns=columns)
         pairs = () if scaling is None else tuple(zip(scaling.means, scaling.deviations, strict=True))
-        report = replace(h.report, scaling=pairs)
+        report = replace(h.report, scaling=pairs, part=self.part)
         return replace(h, graph=named(h.graph, self.dataset), features=features, report=report)
 
     def described_clustering(self, found: Clustering) -> Clustering:
@@ -82,7 +87,8 @@ def as_given(options: Mapping[str, Any], progress: Progress | None) -> Given:
         data = scaling.applied(data)
     elif options["scale"] is None and dataset.columns is not None and options.get("metric") != BY_VALUES:
         warn_of_spreads(dataset.columns, data)
-    return Given(dataset, data, keywords, scaling)
+    part = next((f"{name}/{options[name]}" for name in PARTS if options[name] is not None), "")
+    return Given(dataset, data, keywords, scaling, part)
 
 
 def read_file(options: Mapping[str, Any], progress: Progress | None = None, **others: Any) -> Dataset:

@@ -32,7 +32,7 @@ def predict(**options: Any) -> None:
     """Put new points into the clusters of a saved hierarchy.
 
     They are read as the points of the model were: the same columns by their titles, in the same order, and
-    scaled in the same way. Other columns are left out.
+    scaled in the same way. Other columns are left out. Of an h5ad file the same part is read.
     """
     from graphsoft.cli.placing import placed
     from graphsoft.cli.writing import check_file, show_json
@@ -45,13 +45,15 @@ def predict(**options: Any) -> None:
         h = _hierarchy(options["model"])
         found = placed(h, options, progress)
     if options["output"] is not None:
-        columns_to_csv(point_columns(found.names, found.levels), options["output"])
+        columns_to_csv(point_columns(found.names, found.levels, h.cluster_names), options["output"])
     if options["as_json"]:
         show_json(found.facts())
     elif options["output"] is None and not options["quiet"]:
-        # only a terminal has to be guarded from what names hold: a pipe gets them as they are
-        names = [printable(str(name)) for name in found.names] if sys.stdout.isatty() else found.names
-        write_columns(point_columns(names, found.levels), sys.stdout)
+        names, called = found.names, h.cluster_names
+        if sys.stdout.isatty():  # which has to be guarded from what names hold: a pipe gets them as they are
+            names = [printable(str(name)) for name in names]
+            called = {id: printable(name) for id, name in called.items()}
+        write_columns(point_columns(names, found.levels, called), sys.stdout)
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))
@@ -97,13 +99,16 @@ def compare(model: str, other: str, as_json: bool, **options: Any) -> None:
 @click.command(epilog=example(f"graphsoft convert {PENGUINS} penguins.json"))
 @click.argument("source", type=FILE)
 @click.argument("target", type=FILE)
-def convert(source: str, target: str) -> None:
+@click.option("--names", type=FILE, metavar="FILE", help="names of clusters, as the page saves them")
+@click.option("--of", type=click.Choice(("tree", "points", "clusters")), help="what of a hierarchy to write")
+def convert(source: str, target: str, names: str | None, of: str | None) -> None:
     """Write a model or a graph in another format.
 
     The ending of TARGET says which one.
 
     \b
-    a hierarchy:   .json, .nwk, .graphml, .gexf (its tree), .csv, .parquet (labels)
+    a hierarchy:   .json, .nwk (its tree), .graphml, .gexf (its tree, or its points), .csv, .parquet
+                   (its points, or its clusters), .graphsoft (all of it)
     a clustering:  .csv (labels)
     a graph:       .npz, .mtx, .edges, .graphml, .graphsoft
     """  # noqa: D301 - click reads the backspace
@@ -111,7 +116,7 @@ def convert(source: str, target: str) -> None:
     from graphsoft.cli.writing import check_file
 
     check_file(target, source)
-    convert_file(source, target)
+    convert_file(source, target, names, of)
 
 
 @click.command(epilog=example(f"graphsoft explore {PENGUINS} -o penguins.html"))

@@ -52,7 +52,7 @@ NAMES = {
         for name in (
             "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
             "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
-            "max_children", "time_limit", "data",
+            "max_children", "time_limit", "names", "of", "data",
         )
     },
 }  # fmt: skip
@@ -71,6 +71,10 @@ class Levels(click.ParamType):  # type: ignore[type-arg]
             return [int(part) for part in value.split(",")]
         except ValueError:
             self.fail(f"{_cut(value)} is neither auto nor whole numbers with commas, such as 100,20,10.")
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Say what to write where the option is missing."""
+        return "Write numbers of clusters, such as 100,20,10, or auto."
 
 
 class Titles(click.ParamType):  # type: ignore[type-arg]

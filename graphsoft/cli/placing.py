@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from graphsoft.cli.given import read_file
+from graphsoft.cli.given import PARTS, read_file
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
@@ -89,10 +90,22 @@ def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | N
             if options[name] is not None:
                 problem = "is of no use, because the model knows its columns"
                 raise InputError(name, problem, "leave it out: other columns are not read")
+    part = _part_alike(h, options)
     try:
-        return read_file(options, progress, **({} if known is None else {"columns": list(known)}))
+        return read_file(options, progress, **part, **({} if known is None else {"columns": list(known)}))
     except InputError as error:
+        if error.argument in part:
+            problem = f"{error.problem}, which the model was made with"
+            raise InputError(error.argument, problem, error.remedy) from error
         if known is None or error.argument != "columns":
             raise
         remedy = "give a table with the columns " + ", ".join(known[:8]) + ", ..." * (len(known) > 8)
         raise InputError("input", f"{error.problem}, which the model was made with", remedy) from error
+
+
+def _part_alike(h: Hierarchy, options: Mapping[str, Any]) -> dict[str, str]:
+    """Choose the part of an h5ad file that the model was made with, unless the user chose one."""
+    ending = f".{options['kind']}" if options["input"] == "-" else Path(options["input"]).suffix.lower()
+    part, _, key = h.report.part.partition("/")
+    chosen = any(options[name] is not None for name in PARTS)
+    return {part: key} if part in PARTS and ending == ".h5ad" and not chosen else {}

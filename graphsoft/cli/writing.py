@@ -112,7 +112,7 @@ def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any], labels: 
         writers[f"memberships-{index}.npz"] = lambda path, level=level: memberships_to_npz(
             level.memberships, path
         )
-    replace_together(folder, writers, _results(folder), seal=_REPORT)
+    replace_together(folder, writers, lambda: _results(folder), seal=_REPORT)
 
 
 def show_json(value: Any) -> None:

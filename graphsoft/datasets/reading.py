@@ -136,7 +136,9 @@ def read(
             raise
         reason = str(error).partition("\n")[0] or type(error).__name__
         problem = f"{path.name!r} cannot be read as {ending[1:]}: {reason}"
-        raise InputError("path", problem, "check that the file is whole and its ending right") from error
+        encoded = isinstance(error, UnicodeDecodeError)
+        remedy = "save it in UTF-8" if encoded else "check that the file is whole and its ending right"
+        raise InputError("path", problem, remedy) from error
 
 
 def has_columns(path: str | os.PathLike[str]) -> bool:

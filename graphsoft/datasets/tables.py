@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
@@ -23,6 +24,8 @@ from graphsoft.input.dense_input import warn_of_columns
 from graphsoft.input.large_numbers import EXACT
 
 __all__ = ["read_table"]
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 def read_table(path: Path, asked: Asked) -> Dataset:
@@ -142,6 +145,17 @@ def _bad_field(row: list[str], layout: Layout, line: int) -> InputError:
     if field.casefold() in GAPS:
         problem = f"column {title!r} has a gap ({field!r}) on line {line}"
         return InputError("path", problem, "fill the gaps, or leave out the row or the column")
-    kind = "a number that is not finite" if is_number(field) else "text"
-    problem = f"column {title!r} holds {kind} ({field[:40]!r} on line {line})"
-    return InputError("path", problem, TEXT_COLUMN)
+    where = f"({field[:40]!r} on line {line})"
+    if is_number(field):
+        return InputError("path", f"column {title!r} holds a number that is not finite {where}", TEXT_COLUMN)
+    if DECIMAL_COMMA.fullmatch(field):
+        problem = f"column {title!r} holds a decimal comma {where}"
+        return InputError("path", problem, "write numbers with a decimal point")
+    others = [layout.titles[c] for c in layout.features if c > column and _is_text(row[c])]
+    also = f", and so do {', '.join(map(repr, others))}" if others else ""
+    return InputError("path", f"column {title!r} holds text {where}{also}", TEXT_COLUMN)
+
+
+def _is_text(field: str) -> bool:
+    field = field.strip()
+    return not (is_number(field) or DECIMAL_COMMA.fullmatch(field) or field.casefold() in GAPS)

@@ -7,7 +7,7 @@ row has, and the other arrays hold all entries, row after row.
 Head, as JSON in the page itself:
   ``format`` 1, ``title``, ``points`` (n), ``shown``, ``edges``, ``components``,
   ``notes`` (texts: what was done), ``limits`` (texts: what was left out of the page),
-  ``features`` (what a score measures, or null),
+  ``features`` (what a score measures, or null), ``rounds`` (of the stability, or null),
   ``box`` ([x0, y0, x1, y1] of the coordinates), ``given`` (whether the caller gave the coordinates),
   ``images`` (null, ``{"form": "files"}``, or
   ``{"form": "sheets", "width", "height", "columns", "rows", "sheets"}``),
@@ -17,8 +17,10 @@ Head, as JSON in the page itself:
 Of each level l, as ``l/...``, with m clusters:
   mass f4[m] (points, in a graph without edges), size u4[m], color u1[3m]
   certainty f4[m], conductance f4[m] (-1 where not defined)
+  stability f4[m] (-1 where not defined) and lost u[m] (in how many rounds), if it was computed
   circle f4[3m] (x, y and radius, from the lower corner of the box and in parts of its longer side)
   parent u[m] (the likeliest), rows of m: parents_count, parents_cluster u, parents_chance f4 (not at the top)
+  rows of m: flow_count, flow_cluster u, flow_share f4 (``h.flow(l)``, the largest first; not at the top)
   rows of m: graph_count, graph_cluster u, graph_weight f4 (largest entries of ``h[l].graph``, none diagonal)
   rows of m: near_count, near_cluster u, near_chance f4 (chances of one step along an edge)
   rows of m: apart_count, apart_feature u, apart_score f4 (with features; features are listed in ``features``)
@@ -57,6 +59,7 @@ SHARES, EDGES, NEAREST = 4, 8, 6
 CLOSE = 6  # nearest points of a point
 # Points most torn between two clusters. A smaller share than the least one is not torn.
 TORN, MIN_TORN = 3, 0.05
+MIN_FLOW = 0.001  # smaller parts of a cluster are not drawn
 TOP = 255  # shares are written as whole numbers up to this
 FAR = 65535  # and coordinates up to this
 
@@ -70,7 +73,7 @@ class LevelFacts:
     Attributes
     ----------
     memberships : csr_array of shape (n, m)
-    parents : csr_array of shape (m, m_above), or None
+    parents, flow : csr_array of shape (m, m_above), or None
     mass, certainty, conductance : ndarray of shape (m,)
         NaN where not defined.
     labels : ndarray of shape (n,)
@@ -87,12 +90,15 @@ class LevelFacts:
         Exemplars of each cluster, the most central first.
     apart : sequence of m tuples of (name, score)
         What sets each cluster apart; empty without features.
+    stability : pair of ndarrays of shape (m,), or None
+        How surely each cluster is found again, and in how many rounds it was lost.
     log_likelihood : float
     status : str
     """
 
     memberships: sp.csr_array
     parents: sp.csr_array | None
+    flow: sp.csr_array | None
     mass: Array
     certainty: Array
     conductance: Array
@@ -104,6 +110,7 @@ class LevelFacts:
     chances: sp.csr_array
     central: Sequence[Sequence[int]]
     apart: Sequence[Sequence[tuple[Any, float]]]
+    stability: tuple[Array, Array] | None
     log_likelihood: float
     status: str
 
@@ -123,6 +130,7 @@ def content_of(
     names: Mapping[str, str],
     adjacency: sp.csr_array,
     label_color: Array | None,
+    max_points: int,
 ) -> Content:
     """Put the content of a page together.
 
@@ -133,16 +141,18 @@ def content_of(
     given : Given
         What the caller knows of the points.
     facts : mapping
-        ``edges, components, notes, features`` of the head.
+        ``edges, components, notes, features, rounds`` of the head.
     names : mapping of str to str
         Names of clusters, by id.
     adjacency : csr_array of shape (n, n)
         Edges between points.
     label_color : ndarray of uint8, shape (number of labels, 3), or None
+    max_points : int
+        Of more points there is a sample of about so many.
     """
     members = Members()
     needed = {point for level in levels for points in level.central for point in points}
-    sample = chosen_points(levels[0].labels, needed)
+    sample = chosen_points(levels[0].labels, needed, max_points)
     features: dict[str, int] = {}
     heads = [_add_level(members, f"{at}/", level, sample, features) for at, level in enumerate(levels)]
     members.add_json("cluster_names", {id: clean_text(name) for id, name in names.items()})
@@ -187,10 +197,17 @@ def _add_level(
     members.add_array(prefix + "circle", level.circles.astype(np.float32).ravel())
     members.add_array(prefix + "certainty", _or_minus_one(level.certainty))
     members.add_array(prefix + "conductance", _or_minus_one(level.conductance))
+    if level.stability is not None:
+        overlap, lost = level.stability
+        members.add_array(prefix + "stability", _or_minus_one(overlap))
+        members.add_array(prefix + "lost", narrowed(lost))
     if level.parents is not None:
         rows = _largest(level.parents, level.parents.shape[1])
         members.add_array(prefix + "parent", narrowed(rows[1][_starts(rows[0])[:-1]]))
         _add_rows(members, prefix, ("parents_count", "parents_cluster", "parents_chance"), rows)
+    if level.flow is not None:
+        rows = _largest(level.flow, level.flow.shape[1], MIN_FLOW)
+        _add_rows(members, prefix, ("flow_count", "flow_cluster", "flow_share"), rows)
     graph = _largest(_without_diagonal(level.graph), EDGES)
     _add_rows(members, prefix, ("graph_count", "graph_cluster", "graph_weight"), graph)
     near = _largest(_without_diagonal(level.chances), NEAREST)
@@ -279,11 +296,11 @@ def _rank(sorted_groups: Array) -> Array:
     return np.asarray(np.arange(len(sorted_groups)) - np.repeat(begins, lengths))
 
 
-def _largest(matrix: sp.csr_array, count: int) -> Rows:
-    """Take the largest positive entries of each row, the largest first; of equal ones the lower column."""
+def _largest(matrix: sp.csr_array, count: int, least: float = 0.0) -> Rows:
+    """Take the entries above `least` of each row, the largest first; of equal ones the lower column."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    positive = matrix.data > 0
-    rows, columns, values = rows[positive], matrix.indices[positive], matrix.data[positive]
+    large = matrix.data > least
+    rows, columns, values = rows[large], matrix.indices[large], matrix.data[large]
     order = np.lexsort((columns, -values, rows))
     order = order[_rank(rows[order]) < count]
     return np.bincount(rows[order], minlength=matrix.shape[0]), columns[order], values[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.images import Images, checked_images
 from graphsoft.explorer.packing import clean_text
-from graphsoft.input.constraints import by_name, is_missing, objects_of
-from graphsoft.input.names import rows_by_name
+from graphsoft.input.constraints import is_missing, objects_of
+from graphsoft.input.names import in_row_order
 
 __all__ = ["Given", "checked_given", "texts_of"]
 
@@ -74,13 +74,7 @@ def checked_given(
 
 def _listed(argument: str, values: Any, nodes: Sequence[Any]) -> list[Any]:
     """List what is said of each point, by its name where the caller says it of names."""
-    values = rows_by_name(by_name(values, nodes), nodes, argument)
-    if isinstance(values, Mapping):
-        missing = [name for name in nodes if name not in values]
-        if missing:
-            remedy = "give one for each point, by its name in h.nodes"
-            raise InputError(argument, f"has none for {shown(missing[0])}", remedy)
-        return [values[name] for name in nodes]
+    values = in_row_order(argument, values, nodes)
     flat = getattr(values, "ndim", 1) == 1 and not hasattr(values, "columns")
     if isinstance(values, UNFIT) or not isinstance(values, Iterable) or not flat:
         problem = f"got {shown(values)}"

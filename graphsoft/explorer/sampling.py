@@ -11,7 +11,6 @@ from graphsoft.aliases import Array
 
 __all__ = ["Sample", "chosen_points", "chosen_texts"]
 
-MAX_POINTS = 200_000
 MAX_LETTERS = 12_000_000  # of all texts; a page of this much German is about 8 MB
 TEXT_SHOWN = 1_000  # letters of one text
 
@@ -28,7 +27,7 @@ class Sample:
         return np.searchsorted(self.points, points)
 
 
-def chosen_points(labels: Array, needed: Collection[int], count: int = MAX_POINTS) -> Sample:
+def chosen_points(labels: Array, needed: Collection[int], count: int) -> Sample:
     """Choose about `count` points, in proportion to the clusters `labels`, and all that are needed.
 
     Examples

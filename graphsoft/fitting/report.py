@@ -94,6 +94,9 @@ class Report:
     scaling : tuple of (float, float)
         What the command line subtracted from each column before clustering, and divided it by. The same is
         done to new points, which come as they are. Empty if it left the columns as they were.
+    part : str
+        What the command line read of an h5ad file, and reads of one with new points, such as
+        ``"obsm/X_pca"``. Empty if that was X, and for other files.
     """
 
     nodes: int
@@ -103,6 +106,7 @@ class Report:
     levels: tuple[LevelReport, ...]
     seconds: dict[str, float]
     scaling: tuple[tuple[float, float], ...] = ()
+    part: str = ""
 
     @classmethod
     def of(

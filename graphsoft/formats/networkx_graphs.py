@@ -175,8 +175,10 @@ def write_gexf(graph: nx.Graph, path: PathLike) -> None:
 def _flat(graph: nx.Graph) -> nx.Graph:
     """Copy a graph with texts and numbers only."""
     texts = dict(zip(graph, distinct_texts(list(graph)), strict=True))
-    labels = [label for _, label in graph.nodes(data="label", default="")]
-    refuse([*texts.values(), *labels], _UNFIT, "XML")
+    written = [
+        value for _, data in graph.nodes(data=True) for value in data.values() if isinstance(value, str)
+    ]
+    refuse([*texts.values(), *written], _UNFIT, "XML")
     flat = type(graph)()
     for node, data in graph.nodes(data=True):
         values = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in data.items()}

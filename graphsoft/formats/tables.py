@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scipy.sparse import csr_array, save_npz
@@ -37,7 +37,9 @@ def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
     write_atomic(path, lambda file: save_npz(file, memberships))
 
 
-def point_columns(names: Sequence[Any], levels: Sequence[SoftClusters]) -> dict[str, Sequence[Any]]:
+def point_columns(
+    names: Sequence[Any], levels: Sequence[SoftClusters], cluster_names: Mapping[str, str] | None = None
+) -> dict[str, Sequence[Any]]:
     """List the name of every point, and its likeliest cluster, the probability of that and the entropy.
 
     Cluster 17 of level 0 is the tree's node ``"0-17"``. Entropies are in nats.
@@ -47,6 +49,9 @@ def point_columns(names: Sequence[Any], levels: Sequence[SoftClusters]) -> dict[
     names : sequence of n
     levels : sequence of SoftClusters
         Finest first.
+    cluster_names : mapping of str to str, optional
+        Names of clusters, by their ids. A level of which any has a name gets a column of them, with ids for
+        the others.
 
     Examples
     --------
@@ -62,6 +67,10 @@ def point_columns(names: Sequence[Any], levels: Sequence[SoftClusters]) -> dict[
     columns: dict[str, Any] = {"point": list(names)}
     for number, level in enumerate(levels):
         columns[f"level_{number}"] = level.labels
+        ids = [f"{number}-{cluster}" for cluster in range(level.memberships.shape[1])]
+        if cluster_names and not cluster_names.keys().isdisjoint(ids):
+            called = [cluster_names.get(id, id) for id in ids]
+            columns[f"name_{number}"] = [called[label] for label in level.labels]
         columns[f"probability_{number}"] = largest_shares(level.memberships)
         columns[f"entropy_{number}"] = level.entropy
     return columns

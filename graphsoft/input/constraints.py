@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
+from graphsoft.input.names import by_name
 
 __all__ = [
     "LABELS",
-    "by_name",
     "is_missing",
     "kept_pairs",
     "labeled",
@@ -122,22 +122,6 @@ def labeled(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
         known = {name: label for name, label in named.items() if not _is_unknown(label)}
         return _of_some(argument, known, nodes)
     return _of_all(argument, labels, nodes)
-
-
-def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
-    """Turn a pandas Series whose index has the names of points into a mapping; return anything else as it is.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> by_name(pd.Series(["red", "blue"], index=["y", "x"]), ("x", "y", "z"))
-    {'y': 'red', 'x': 'blue'}
-    """
-    if isinstance(nodes, range) or not (hasattr(labels, "index") and hasattr(labels, "items")):
-        return labels
-    if isinstance(labels, Mapping) or not set(labels.index) <= set(nodes):
-        return labels
-    return dict(labels.items())
 
 
 def kept_pairs(pairs: sp.csr_array, labels: Array) -> tuple[int, int]:

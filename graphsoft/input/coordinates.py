@@ -10,7 +10,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import dense_matrix
-from graphsoft.input.names import rows_by_name
+from graphsoft.input.names import in_row_order
 
 __all__ = ["checked_coordinates"]
 
@@ -18,7 +18,7 @@ LARGEST = 1e300  # sums of so large numbers stay finite
 
 
 def checked_coordinates(coordinates: Any, nodes: Sequence[Any]) -> Array:
-    """Check two coordinates for each point; rows of a data frame may be known by the names in `nodes`.
+    """Check two coordinates for each point; a mapping and a data frame may have the names in `nodes`.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def checked_coordinates(coordinates: Any, nodes: Sequence[Any]) -> Array:
     >>> checked_coordinates([[0, 1], [2, 3]], range(2)).shape
     (2, 2)
     """
-    rows = rows_by_name(coordinates, nodes, "coordinates")
+    rows = in_row_order("coordinates", coordinates, nodes)
     table = dense_matrix(rows, "coordinates").astype(np.float64)
     if table.shape != (len(nodes), 2):
         problem = f"got shape {table.shape} for {len(nodes)} points"

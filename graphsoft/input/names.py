@@ -7,7 +7,7 @@ from typing import Any
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["checked_names", "frame_index", "rows_by_name", "rows_named"]
+__all__ = ["by_name", "checked_names", "frame_index", "in_row_order", "rows_by_name", "rows_named"]
 
 
 def frame_index(data: Any) -> tuple[str, ...] | None:
@@ -76,6 +76,51 @@ def rows_by_name(data: Any, names: Sequence[Any], argument: str = "X") -> Any:
     return data.iloc[rows]
 
 
+def by_name(labels: Any, nodes: Sequence[Any]) -> Any:
+    """Turn a pandas Series whose index has the names of points into a mapping; return anything else as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> by_name(pd.Series(["red", "blue"], index=["y", "x"]), ("x", "y", "z"))
+    {'y': 'red', 'x': 'blue'}
+    """
+    series = hasattr(labels, "index") and hasattr(labels, "items") and not hasattr(labels, "columns")
+    if isinstance(nodes, range) or not series:
+        return labels
+    if isinstance(labels, Mapping) or not set(labels.index) <= set(nodes):
+        return labels
+    return dict(labels.items())
+
+
+def in_row_order(argument: str, values: Any, nodes: Sequence[Any]) -> Any:
+    """List values that are given by the names of points in the order of the rows; return others as they are.
+
+    Parameters
+    ----------
+    argument : str
+        What the caller calls the values.
+    values : mapping, pandas Series or data frame with the names as its index, or anything else
+    nodes : sequence of n
+        The names of the points.
+
+    Examples
+    --------
+    >>> in_row_order("labels", {"y": "red", "x": "blue"}, ("x", "y"))
+    ['blue', 'red']
+    >>> in_row_order("labels", ["red", "blue"], ("x", "y"))
+    ['red', 'blue']
+    """
+    values = by_name(rows_by_name(values, nodes, argument), nodes)
+    if not isinstance(values, Mapping):
+        return values
+    missing = [name for name in nodes if name not in values]
+    if missing:
+        problem = f"has nothing for {shown(missing[0])}"
+        raise InputError(argument, problem, "give one for each point, by its name in h.nodes")
+    return [values[name] for name in nodes]
+
+
 def checked_names(names: Any, count: int) -> Sequence[Any]:
     """Check the names of `count` points.
 
@@ -99,5 +144,5 @@ def checked_names(names: Any, count: int) -> Sequence[Any]:
             raise InputError("names", problem, "use texts or numbers") from None
         if earlier != row:
             problem = f"names points {earlier} and {row} both {shown(name)}"
-            raise InputError("names", problem, "give each point a name of its own")
+            raise InputError("names", problem, "give each point a name of its own, or leave names out")
     return listed

@@ -11,8 +11,8 @@ from graphsoft.errors import InputError, shown
 from graphsoft.plots.reading import level_of
 from graphsoft.plots.surface import axes_of, heading, ink, legend, name_ticks, place_labels, write_cells
 from graphsoft.plots.text import counted, showable
-from graphsoft.resampling import LOST, Stability
 from graphsoft.result.comparison import Comparison
+from graphsoft.result.stability import LOST, Stability
 
 __all__ = ["compare", "stability"]
 

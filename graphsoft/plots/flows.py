@@ -1,4 +1,4 @@
-"""How clusters flow into their soft parents."""
+"""How the points of clusters flow into the clusters of the level above."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["flow"]
 # On each level so many clusters have a bar of their own.
 MOST = 40
 # Bands that are a smaller part of everything are not drawn.
-THINNEST = 0.001
+THINNEST = 0.0005
 # Widths of bars, as a part of the distance of levels, and gaps between bars as a part of all they leave.
 BAR, GAP = 0.16, 0.08
 # Steps along a band, and how far it has come across: a cubic that leaves and arrives level.
@@ -30,7 +30,7 @@ _SMOOTH = _STEPS**2 * (3 - 2 * _STEPS)
 
 
 def flow(h: Hierarchy, ax: Any = None) -> Any:
-    r"""Draw how the clusters of each level flow into their parents, as an alluvial diagram.
+    r"""Draw where the points of each cluster are on the level above, as an alluvial diagram.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def flow(h: Hierarchy, ax: Any = None) -> Any:
     -------
     Axes
         A bar for each cluster, as high as it is heavy, from the coarsest level on the left to the finest. The
-        band between a cluster and a parent is as wide as the cluster's mass times ``p(parent | cluster)``:
-        a cluster that is torn between parents has several bands.
+        band between two clusters is as wide as the mass of points that they share, by :meth:`Hierarchy.flow`:
+        a cluster whose points are torn on the level above has several bands.
 
     Examples
     --------
@@ -62,19 +62,17 @@ def flow(h: Hierarchy, ax: Any = None) -> Any:
     bands, painted, missing = [], [], 0.0
     for below, above in pairwise(range(len(h))):
         fine, coarse = columns[below], columns[above]
-        parents = sp.csr_array(h[below].parents)
-        entries = parents.data * np.repeat(fine.weight, np.diff(parents.indptr))
-        whole = sp.csr_array((entries, parents.indices, parents.indptr), shape=parents.shape)
-        amounts = aggregated(fine.group, coarse.group, whole)
+        shares = sp.diags_array(fine.weight) @ h.flow(below)
+        amounts = aggregated(fine.group, coarse.group, shares)
         missing = max(missing, float(amounts[amounts < THINNEST].sum()))
         starts = coarse.bottoms + coarse.scale * _before(amounts.T).T
         ends = fine.bottoms[:, None] + fine.scale * _before(amounts)
-        for child, parent in zip(*np.nonzero(amounts >= THINNEST), strict=True):
-            amount = amounts[child, parent]
-            start = starts[child, parent], coarse.scale * amount
-            stop = ends[child, parent], fine.scale * amount
+        for one, other in zip(*np.nonzero(amounts >= THINNEST), strict=True):
+            amount = amounts[one, other]
+            start = starts[one, other], coarse.scale * amount
+            stop = ends[one, other], fine.scale * amount
             bands.append(_band(len(h) - 1 - above, start, stop))
-            painted.append(fine.colors[child])
+            painted.append(fine.colors[one])
     _draw_bands(ax, bands, painted)
     unnamed = sum(_draw_bars(ax, len(h) - 1 - level, column) for level, column in enumerate(columns))
     _finish(ax, h, columns, missing, unnamed)
@@ -161,7 +159,10 @@ def _draw_bands(ax: Any, bands: list[Array], colors: list[Array]) -> None:
     from matplotlib.collections import PolyCollection
 
     if bands:
-        ax.add_collection(PolyCollection(bands, facecolors=colors, alpha=0.45, linewidths=0))
+        # with an edge, a thin band is a line that can be seen
+        ax.add_collection(
+            PolyCollection(bands, facecolors=colors, edgecolors="face", alpha=0.45, linewidths=0.3)
+        )
 
 
 def _draw_bars(ax: Any, x: float, column: _Column) -> int:
@@ -194,4 +195,4 @@ def _finish(ax: Any, h: Hierarchy, columns: list[_Column], missing: float, unnam
         notes.append(f"thin bands are left out, at most {missing:.1%} of the weight between two levels")
     if unnamed:
         notes.append(f"{counted(unnamed, 'label')} left out")
-    heading(ax, "Clusters and their soft parents", "; ".join(notes))
+    heading(ax, "Where the points of clusters are on the level above", "; ".join(notes))

@@ -41,7 +41,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
         Negative numbers count from the top.
     ax : Axes, optional
         Where to draw. Without it there is a new figure.
-    coordinates : array-like of shape (n, 2), optional
+    coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
         Such as a UMAP. By default the features if there are two, else ``h.layout()``.
     torn : float
         Points have an outline if their likeliest cluster is less likely than this. Of very many points, which
@@ -166,7 +166,7 @@ def walk(
         Walk so many steps along the edges of the graph.
     level : int, optional
         Walk from point to point by way of the clusters of this level. Give one of the two.
-    coordinates : array-like of shape (n, 2), optional
+    coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
         By default the features, if there are two.
 
     Returns

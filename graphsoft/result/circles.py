@@ -48,9 +48,8 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
 
     Parameters
     ----------
-    coordinates : array_like of shape (n, 2), optional
-        A map of the points, such as one by UMAP. By default :meth:`layout`. The rows of a data frame may be
-        known by the names in `nodes`.
+    coordinates : array_like of shape (n, 2), or mapping from `nodes`, optional
+        A map of the points, such as one by UMAP. By default :meth:`layout`.
 
     Returns
     -------

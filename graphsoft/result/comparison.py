@@ -6,7 +6,7 @@ Soft clusters have ``sum_i min(s_iq, t_ip)`` points in common. Their overlap is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,8 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
-from graphsoft.input.constraints import by_name
 from graphsoft.input.labels import label_array, shares_of
-from graphsoft.input.names import rows_named
+from graphsoft.input.names import in_row_order, rows_named
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
@@ -217,13 +216,7 @@ def as_named_clusters(other: Any, nodes: Sequence[Any]) -> NamedClusters:
     other = getattr(other, "membership", other)  # igraph keeps the labels of a clustering there
     if isinstance(other, list | tuple) and any(isinstance(group, Set) for group in other):
         other = _labels_of_sets(other)
-    other = by_name(other, nodes)
-    if isinstance(other, Mapping):
-        missing = [name for name in nodes if name not in other]
-        if missing:
-            problem = f"has no label for {shown(missing[0])}"
-            raise InputError("other", problem, "give one for each point, by its name in h.nodes")
-        other = [other[name] for name in nodes]
+    other = in_row_order("other", other, nodes)
     shares = shares_of(other, "other")
     if np.ndim(other) != 1:  # memberships, or an object that has them
         ids = tuple(map(str, range(shares.shape[1])))

@@ -15,12 +15,14 @@ from graphsoft.explorer.content import LevelFacts, content_of
 from graphsoft.explorer.given import Given, checked_given, texts_of
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
+from graphsoft.input.checks import integer
 from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.result.circles import Circles, weights_of
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
 from graphsoft.result.intact import intact_features, intact_graph
+from graphsoft.result.stability import Stability
 from graphsoft.result.steps import best_in_rows, one_step
 from graphsoft.storage.atomic import PathLike, check_target
 
@@ -43,7 +45,9 @@ def explore(
     labels: Any = None,
     coordinates: Any = None,
     features: Any = None,
+    stability: Stability | None = None,
     title: str | None = None,
+    max_points: int = 200_000,
 ) -> Explorer | None:
     """Write one HTML page that shows the whole hierarchy, and opens from disk without a network.
 
@@ -51,22 +55,25 @@ def explore(
     ----------
     path : path-like, optional
         The file to write. Without it the page is returned, and a notebook shows it in a frame.
-    names : sequence of n or mapping, optional
-        What the points are called; by default the names in `nodes`, if they have names. A mapping, or a
-        pandas Series indexed by the names in `nodes`, is read by them; so are `texts`, `images` and `labels`.
-    texts : sequence of n texts, optional
+    names : sequence of n, or mapping from `nodes`, optional
+        What the points are called; by default the names in `nodes`, if they have names.
+    texts : sequence of n texts, or mapping from `nodes`, optional
         What is read of a point. Long texts are cut.
-    images : sequence of n bytes, or array of shape (n, height, width[, 3 or 4]), optional
+    images : sequence of n bytes, mapping from `nodes`, or array of (n, height, width[, 3 or 4]), optional
         PNG, JPEG or WebP files; or pixels, as uint8 or as floats from 0 to 1.
-    labels : sequence of n, optional
+    labels : sequence of n, or mapping from `nodes`, optional
         Known classes of the points. None and NaN become "missing".
-    coordinates : array_like of shape (n, 2), optional
+    coordinates : array_like of shape (n, 2), or mapping from `nodes`, optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
-        those of :meth:`layout`. The rows of a data frame may be known by the names in `nodes`.
+        those of :meth:`layout`.
     features : sequence of d names, table of shape (n, d), or pair of both, optional
         What sets clusters apart is found in this table, or in the features that were clustered; see
         :meth:`distinctive`. A pair is a table and the names of its columns.
+    stability : Stability, optional
+        How surely its clusters are found again, from :func:`graphsoft.stability`.
     title : str, optional
+    max_points : int
+        Of more points the page holds a sample of about so many, in proportion to the clusters, and says so.
 
     Returns
     -------
@@ -75,8 +82,7 @@ def explore(
 
     Notes
     -----
-    A page holds every cluster. Of more than 200,000 points it holds a sample in proportion to the clusters,
-    and it says so. Names, texts and labels are shown as they are, and never run or fetched.
+    A page holds every cluster. Names, texts and labels are shown as they are, and never run or fetched.
 
     Examples
     --------
@@ -93,6 +99,8 @@ def explore(
     count = len(graph)
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
+    _check_stability(h, stability)
+    max_points = integer("max_points", max_points, 1)
     known = checked_given(graph.nodes, names=names, texts=texts, images=images, labels=labels, title=title)
     table, columns = _features(h, features)
     placed = coordinates is not None
@@ -103,19 +111,37 @@ def explore(
     given = Given(coordinates=places, placed=placed, **known)
     colors = [_bytes_of(each) for each in cluster_colors(h)]
     circles = h.circles(_in_box(places))
-    levels = [_facts(h, level, colors[level], circles[level], apart[level]) for level in range(len(h))]
+    levels = [
+        _facts(h, level, colors[level], circles[level], apart[level], stability) for level in range(len(h))
+    ]
     facts = {
         "edges": h.report.edges,
         "components": h.report.components,
         "notes": list(h.report.notes),
         "features": None if apart[0] is None else apart[0].meaning,
+        "rounds": None if stability is None else int(stability.rounds),
     }
     label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
-    page = Explorer(content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color))
+    content = content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color, max_points)
+    page = Explorer(content)
     if path is None:
         return page
     page.save(path)
     return None
+
+
+def _check_stability(h: Hierarchy, stability: Any) -> None:
+    """Refuse what is no stability, or that of another hierarchy."""
+    if stability is None:
+        return
+    remedy = "pass what graphsoft.stability(h) returned"
+    if not isinstance(stability, Stability):
+        raise InputError("stability", f"got {shown(stability)}", remedy)
+    sizes = [np.bincount(level.labels, minlength=len(level.mass)).tolist() for level in h]
+    shapes = [[np.shape(each) for each in part] for part in (stability.clusters, stability.lost)]
+    fits = all(shape == [(len(each),) for each in sizes] for shape in shapes)
+    if not fits or [np.asarray(each).tolist() for each in stability.sizes] != sizes:
+        raise InputError("stability", "is that of another hierarchy", remedy)
 
 
 def _features(h: Hierarchy, features: Any) -> tuple[Any, Any]:
@@ -176,7 +202,14 @@ def _bytes_of(colors: Array) -> Array:
     return np.asarray(np.rint(255 * colors), dtype=np.uint8)
 
 
-def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinctive | None) -> LevelFacts:
+def _facts(
+    h: Hierarchy,
+    at: int,
+    color: Array,
+    circles: Circles,
+    apart: Distinctive | None,
+    stability: Stability | None,
+) -> LevelFacts:
     """Gather what is known of a level."""
     level, memberships = h[at], h._memberships(at)
     weights, inside, _ = one_step(intact_graph(h), memberships, level.labels)
@@ -189,6 +222,7 @@ def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinc
     return LevelFacts(
         memberships=memberships,
         parents=level.parents,
+        flow=None if at == len(h) - 1 else h.flow(at),
         mass=weights_of(level),
         certainty=certainties(memberships, level.labels),
         conductance=conductance,
@@ -200,6 +234,7 @@ def _facts(h: Hierarchy, at: int, color: Array, circles: Circles, apart: Distinc
         chances=sp.csr_array(sp.diags_array(per_mass) @ weights),
         central=central,
         apart=[()] * len(level.mass) if apart is None else apart.scores,
+        stability=None if stability is None else (stability.clusters[at], stability.lost[at]),
         log_likelihood=level.report.log_likelihood,
         status=level.report.status,
     )

@@ -178,7 +178,8 @@ def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
         Clusters have ``label, level, mass, size`` and the ``height`` of :meth:`to_linkage`. Edges between
         them have ``p``, the probability of the parent. Points have for each level l ``level_l``, the id of
         the likeliest cluster, ``probability_l`` and ``entropy_l``, and ``memberships``, a dictionary from ids
-        to probabilities. Edges between points have a ``weight``.
+        to probabilities; and ``name_l`` where clusters of the level have names. Edges between points have a
+        ``weight``.
 
     Examples
     --------
@@ -192,7 +193,11 @@ def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
     """
     if choice("of", of, (TREE, POINTS)) == TREE:
         return tree_to_networkx(h.tree, checked_names(h.tree, names), _linkage(h).heights)
-    columns = {name: values.tolist() for name, values in _points(h).items() if name != "point"}
+    columns = {
+        title: values.tolist() if isinstance(values, np.ndarray) else values
+        for title, values in _points(h, names).items()
+        if title != "point"
+    }
     for level in range(len(h)):
         columns[f"level_{level}"] = [f"{level}-{label}" for label in columns[f"level_{level}"]]
     memberships = [h._memberships(level) for level in range(len(h))]
@@ -234,7 +239,8 @@ def to_frame(h: Hierarchy, of: str = POINTS, *, library: str = "pandas", names: 
     -------
     data frame
         Of points: ``point``, its name, and for each level l ``level_l``, the number of its likeliest cluster,
-        the ``probability_l`` of that, and ``entropy_l``. Of clusters: ``id, name, level, number, parent,
+        the ``probability_l`` of that, and ``entropy_l``; and ``name_l``, what the cluster is called, where
+        clusters of the level have names. Of clusters: ``id, name, level, number, parent,
         probability, size, mass, share, certainty, conductance, hard_conductance, cohesion, height``. There
         ``probability`` is that of the parent, which is empty on the top level; ``height`` is that of
         :meth:`to_linkage`, and the others are those of :meth:`describe`.
@@ -350,15 +356,15 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
     )
 
 
-def _points(h: Hierarchy) -> dict[str, Any]:
+def _points(h: Hierarchy, names: Names) -> dict[str, Any]:
     for number in range(len(h)):
         h._memberships(number)  # which were perhaps changed by hand
-    return point_columns(h.nodes, h.levels)
+    return point_columns(h.nodes, h.levels, checked_names(h.tree, names))
 
 
 def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
     if choice("of", of, (POINTS, CLUSTERS)) == POINTS:
-        return _points(h)
+        return _points(h, names)
     tree, known = h.tree, checked_names(h.tree, names)
     nodes = [node for node in tree.nodes if node.level < len(h)]
     heights, graph = _linkage(h).heights, intact_graph(h)

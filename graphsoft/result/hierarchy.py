@@ -28,6 +28,7 @@ from graphsoft.result.comparing import compare
 from graphsoft.result.description import Description, TornPoints, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.exploring import explore
+from graphsoft.result.flow import flow
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
@@ -78,7 +79,11 @@ class Hierarchy(Sequence[Level]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
     def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
-        return self.levels[index]
+        try:
+            return self.levels[index]
+        except IndexError:
+            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
+            raise IndexError(problem) from None
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -104,6 +109,7 @@ class Hierarchy(Sequence[Level]):
     point = point
     name_clusters = name_clusters
     partial_update = partial_update
+    flow = flow
     layout = layout
     circles = circles
 

@@ -95,7 +95,12 @@ def _row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
         return rows.index(name) if isinstance(rows, range) else rows[name]
     except (ValueError, KeyError, TypeError):
         problem = f"there is no point {shown(name)} among {count}"
-        known = f"0 to {count - 1}" if isinstance(rows, range) else "the names in h.nodes, such as h.nodes[0]"
+        row = name if isinstance(name, int) and 0 <= name < count else 0
+        known = (
+            f"0 to {count - 1}"
+            if isinstance(rows, range)
+            else f"the names in h.nodes, such as h.nodes[{row}]"
+        )
         raise InputError("name", problem, f"use one of {known}") from None
 
 

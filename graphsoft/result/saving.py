@@ -56,6 +56,7 @@ OF_REPORT = {
     "components": is_whole,
     "notes": are_texts,
     "scaling": are_number_pairs,
+    "part": is_text,
 }
 OF_SETTINGS = {
     "levels": are_whole,

@@ -24,8 +24,9 @@ __all__ = [
     "projected",
 ]
 
-# Where scanpy's neighbors lie unless told otherwise: in the components, or in X if it has few variables.
-COMPONENTS, FEW_VARIABLES = "X_pca", 50
+# Where scanpy's neighbors lie unless told otherwise: in its components, whose loadings have the second name,
+# or in X if it has few variables.
+COMPONENTS, FEW_VARIABLES = {"pca": "pca", "X_pca": "PCs"}, 50
 N_NEIGHBORS, METRIC = 10, "euclidean"  # where cells are joined here
 # So many cells tell how the reference was centered. Fast solvers leave late components inexact.
 PROBES, INEXACT = 1000, 0.2
@@ -94,15 +95,19 @@ def choose_graph(adata: Any, neighbors_key: str | None, obsp: str | None) -> tup
 
 def _made_of(adata: Any, params: Any) -> dict[str, Any]:
     """Read from scanpy's parameters of neighbors where they were sought; what is not said is its default."""
-    components = None if params.get("n_pcs") is None else int(params["n_pcs"])
-    few = components == 0 or adata.n_vars <= FEW_VARIABLES
-    use_rep = str(params.get("use_rep", "X" if few else COMPONENTS))
     made = {
-        "use_rep": use_rep,
         "n_neighbors": int(np.ravel(params["n_neighbors"])[0]),  # older files hold it in an array
         "metric": str(params.get("metric", "euclidean")),
     }
-    return made if components is None or use_rep == "X" else made | {"n_pcs": components}
+    components = None if params.get("n_pcs") is None else int(params["n_pcs"])
+    found = [key for key in COMPONENTS if key in adata.obsm]
+    if "use_rep" in params:
+        made["use_rep"] = str(params["use_rep"])
+    elif components == 0 or adata.n_vars <= FEW_VARIABLES:
+        made["use_rep"] = "X"
+    elif len(found) == 1:  # of two, versions of scanpy take different ones
+        made["use_rep"] = found[0]
+    return made if components is None or made.get("use_rep") == "X" else made | {"n_pcs": components}
 
 
 def place_of(key: str) -> str:
@@ -136,7 +141,7 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
     Components that new cells have of their own are other ones. How the reference was centered shows in its
     own components, also if it is only a part of the cells that these were found in.
     """
-    name = "PCs" if key == COMPONENTS else key
+    name = COMPONENTS.get(key, key)
     if name not in reference.varm:
         return None
     check_variables(adata, reference)

@@ -120,7 +120,8 @@ def _points(adata: Any, reference: Any, params: dict[str, Any], use_rep: str | N
     """Find old and new cells in one space; return them with the name of the place."""
     if use_rep is None and "use_rep" not in params:
         problem = f"is missing: it is not known of what reference.obsp[{params.get('graph')!r}] was made"
-        raise InputError("use_rep", problem, "name an obsm that both have, such as use_rep='X_pca'")
+        remedy = "name an obsm that both have, such as use_rep='X_pca', or tell sc.pp.neighbors its use_rep"
+        raise InputError("use_rep", problem, remedy)
     key = use_rep or params["use_rep"]
     columns = None if use_rep else params.get("n_pcs")
     place = place_of(key)

@@ -152,7 +152,7 @@ def test_files(library, tmp_path):
     assert report["program"] == "graphsoft"
     asked = {"input": KARATE, "levels": [6, 3], "directed": False, "affinity": "precomputed"}
     assert report["asked"] == asked
-    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": [], "scaling": []}
+    assert report["report"] == {"gap": None, "trace": [-2.0, -1.0], "notes": [], "scaling": [], "part": ""}
     assert [sorted(level) for level in report["scores"]] == [
         ["accuracy", "adjusted_rand", "nmi", "purity"]
     ] * 2
@@ -285,7 +285,10 @@ def test_plain_knows_what_reports_hold():
     ("arguments", "said"),
     [
         (["hierarchy"], "Missing argument 'INPUT'. See graphsoft hierarchy --help."),
-        (["hierarchy", IRIS], "Missing option '--levels'. See graphsoft hierarchy --help."),
+        (
+            ["hierarchy", IRIS],
+            "Missing option '--levels'. Write numbers of clusters, such as 100,20,10, or auto. See",
+        ),
         (["nothing"], "No such command 'nothing'. See graphsoft --help."),
         (["--nothing"], "No such option"),
         (

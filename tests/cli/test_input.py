@@ -187,6 +187,55 @@ def test_h5ad(tmp_path, capsys):
     )
 
 
+@pytest.fixture
+def cells(tmp_path):
+    """Old and new points with the same names in X, obsm and obsp, but with other values."""
+    ad = pytest.importorskip("anndata", reason="anndata reads h5ad")
+    rng = np.random.default_rng(0)
+    for name, count in (("old", 40), ("new", 9)):
+        data = ad.AnnData(rng.normal(size=(count, 2)))
+        data.obs_names = [f"cell {row}" for row in range(count)]
+        data.obsm["X_pca"], data.obsm["X_umap"] = rng.normal(size=(2, count, 2))
+        data.obsp["near"] = csr_array(np.exp(-(np.subtract.outer(*[data.X[:, 0]] * 2) ** 2)))
+        data.write_h5ad(tmp_path / f"{name}.h5ad")
+    return ad.read_h5ad(tmp_path / "new.h5ad")
+
+
+def test_new_cells_are_read_from_where_the_old_ones_were(cells, tmp_path, capsys, monkeypatch):
+    h = saved(tmp_path, tmp_path / "old.h5ad", "--obsm", "X_pca", "--scale", "standardize")
+    assert h.report.part == "obsm/X_pca"
+    predict = ["predict", tmp_path / "model.graphsoft"]
+
+    def labels(*arguments):
+        assert run(*predict, *arguments, "-o", tmp_path / "new.csv", "--quiet") == 0
+        return np.loadtxt(tmp_path / "new.csv", delimiter=",", skiprows=1, usecols=1).astype(int).tolist()
+
+    expected = h.predict(cells.obsm["X_pca"]).tolist()
+    assert labels(tmp_path / "new.h5ad") == expected
+    assert labels(tmp_path / "new.h5ad", "--obsm", "X_pca") == expected
+    assert labels(tmp_path / "new.h5ad", "--obsm", "X_umap") == h.predict(cells.obsm["X_umap"]).tolist()
+    with open(tmp_path / "new.h5ad", "rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        assert labels("-", "--format", "h5ad") == expected
+    np.savetxt(tmp_path / "new.tsv", cells.obsm["X_pca"], delimiter="\t")
+    assert labels(tmp_path / "new.tsv", "--no-header") == expected
+    del cells.obsm["X_pca"]
+    cells.write_h5ad(tmp_path / "new.h5ad")
+    assert run(*predict, tmp_path / "new.h5ad") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "graphsoft: --obsm: there is no 'X_pca', which the model was made with. "
+        "Remedy: choose one of those in the file: 'X_umap'."
+    )
+
+
+def test_a_graph_of_cells_is_read_from_where_the_old_one_was(cells, tmp_path):
+    h = saved(tmp_path, tmp_path / "old.h5ad", "--obsp", "near")
+    assert h.report.part == "obsp/near"
+    assert run("predict", tmp_path / "model.graphsoft", tmp_path / "old.h5ad", "-o", tmp_path / "a.csv") == 0
+    assert (tmp_path / "a.csv").read_text().count("cell") == 40
+    assert saved(tmp_path, tmp_path / "old.h5ad").report.part == ""
+
+
 @pytest.mark.parametrize(("module", "name"), [("pyarrow", "a.parquet"), ("anndata", "a.h5ad")])
 def test_what_is_missing_is_named(tmp_path, capsys, monkeypatch, module, name):
     for loaded in [each for each in sys.modules if each.partition(".")[0] == module]:

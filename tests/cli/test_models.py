@@ -258,6 +258,52 @@ def test_conversions(penguins, tmp_path, capsys):
         assert capsys.readouterr().err.startswith(f"graphsoft: {said}")
 
 
+def test_names_of_the_page_go_into_a_model_and_on(penguins, tmp_path, capsys):
+    (tmp_path / "names.json").write_text('{"2-0": "Adélie", "2-1": "Gentoo"}', encoding="utf-8")
+    named = tmp_path / "named.graphsoft"
+    assert run("convert", penguins, named, "--names", tmp_path / "names.json") == 0
+    assert graphsoft.load(named).cluster_names == {"2-0": "Adélie", "2-1": "Gentoo"}
+    assert run("predict", named, PENGUINS) == 0
+    assert rows_of(capsys.readouterr().out)[0]["name_2"] == "Adélie"
+    assert run("explore", named, "-o", tmp_path / "named.html") == 0
+    (tmp_path / "wrong.json").write_text('{"9-9": "none"}')
+    (tmp_path / "broken.json").write_text("{")
+    for names, said in (
+        ("wrong.json", "--names: there is no cluster '9-9'"),
+        ("broken.json", "--names: "),
+        ("missing.json", ""),
+    ):
+        capsys.readouterr()
+        assert run("convert", penguins, tmp_path / "b.graphsoft", "--names", tmp_path / names) == 1
+        assert capsys.readouterr().err.startswith(f"graphsoft: {said}")
+        assert not (tmp_path / "b.graphsoft").exists()
+
+
+def test_what_of_a_hierarchy_is_written(penguins, tmp_path, capsys):
+    assert run("convert", penguins, tmp_path / "points.graphml", "--of", "points") == 0
+    assert len(nx.read_graphml(tmp_path / "points.graphml")) == 342
+    assert run("convert", penguins, tmp_path / "clusters.csv", "--of", "clusters") == 0
+    assert len(rows_of((tmp_path / "clusters.csv").read_text())) == 29
+    for source, target, of, said in (
+        (
+            penguins,
+            "a.json",
+            "points",
+            "--of: a .json file has no choice of points. Remedy: leave it out, or use",
+        ),
+        (
+            penguins,
+            "a.csv",
+            "tree",
+            "--of: a .csv file has no choice of tree. Remedy: leave it out, or use .graphml",
+        ),
+        (KARATE, "a.npz", "points", f"--of: '{KARATE}' holds no hierarchy. Remedy: leave it out."),
+    ):
+        capsys.readouterr()
+        assert run("convert", source, tmp_path / target, "--of", of) == 1
+        assert capsys.readouterr().err.startswith(f"graphsoft: {said}")
+
+
 def test_labels_become_parquet(penguins, tmp_path):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     assert run("convert", penguins, tmp_path / "labels.parquet") == 0

@@ -66,6 +66,27 @@ def test_digits_from_file_to_files(tmp_path):
             assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_runs_into_one_folder_leave_the_files_of_one(tmp_path):
+    runs = [
+        started("hierarchy", KARATE, "--levels", levels, "-o", tmp_path) for levels in ("9,5,3", "4", "6,2")
+    ]
+    for code, _, err in map(finish, runs):
+        assert code == 0, err
+    sizes = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["asked"]["levels"]
+    assert sizes in ([9, 5, 3], [4], [6, 2])
+    held = {f"memberships-{level}.npz": size for level, size in enumerate(sizes)}
+    assert set(os.listdir(tmp_path)) == {*held, "explorer.html", "labels.csv", "report.json", "tree.json"}
+    assert {name: load_npz(tmp_path / name).shape[1] for name in held} == held
+    tree = json.loads((tmp_path / "tree.json").read_text(encoding="utf-8"))
+    assert len(tree["children"]) == sizes[-1]
+    with open(tmp_path / "labels.csv", encoding="utf-8", newline="") as file:
+        columns = next(csv.reader(file))
+    assert [name for name in columns if name.startswith("level_")] == [
+        f"level_{n}" for n in range(len(sizes))
+    ]
+
+
 @pytest.mark.parametrize("name", ["karate.graphml", "les_miserables.graphml", "patterns/blocks.graphml"])
 def test_graphs_from_file_to_files(tmp_path, name):
     assert run("hierarchy", DATA / name, "--levels", "9,3", "-o", tmp_path, "--quiet") == 0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import load_npz
 
+import graphsoft
 from graphsoft.cli import command, writing
 
 KARATE = str(Path(__file__).parents[2] / "data" / "karate.graphml")
@@ -109,6 +110,28 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
         out, err = out + more, err + worse
     assert "\x1b" not in out + err
     assert "\x07" not in out + err
+
+
+def test_names_of_clusters_are_harmless_in_a_terminal(tmp_path):
+    X = [[0.0, 0.1], [0.1, 0.0], [0.2, 0.1], [5.0, 5.1], [5.1, 5.0], [5.2, 5.1]]
+    h = graphsoft.hierarchy(X, [2], n_neighbors=2).name_clusters({"0-0": "\x1b[2Jnear", "0-1": "far"})
+    h.save(tmp_path / "named.graphsoft")
+    np.savetxt(tmp_path / "new.csv", X, delimiter=",")
+    predict = "predict", tmp_path / "named.graphsoft", tmp_path / "new.csv"
+    assert "\x1b[2Jnear" in shell(*predict)[1]
+    terminal, end = os.openpty()
+    subprocess.run(
+        [sys.executable, "-c", PREPARE, *map(str, predict)],
+        stdout=end,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(Path(command.__file__).parents[2])},
+        timeout=100,
+        check=True,
+    )
+    os.close(end)
+    shown = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    assert "?[2Jnear" in shown  # in place of a code that would clear the screen
 
 
 def test_c_locale_and_names_of_any_bytes(tmp_path):

@@ -100,7 +100,13 @@ def test_a_hundred_thousand_rows(file):
             None,
             r"^path: column 'y' holds text \('abc' on line 3\).*labels= or --labels.*--drop",
         ),
-        ("x,kind\n1,a\n3,b\n", None, r"^path: column 'kind' holds text \('a' on line 2\)"),
+        ("x,kind\n1,a\n3,b\n", None, r"^path: column 'kind' holds text \('a' on line 2\)\. Remedy: name it"),
+        (
+            'x,kind,gap,y,other\n1,a,,"2,5",b\n',
+            None,
+            r"^path: column 'kind' holds text \('a' on line 2\), and so do 'other'\. Remedy",
+        ),
+        ("x;y\n1;2,5\n", None, r"^path: column 'y' holds a decimal comma \('2,5' on line 2\).*decimal point"),
         ("1,2\n\n3,\n", None, r"^path: column '1' has a gap \(''\) on line 3"),
         ("1,NA\n3,4\n", None, r"^path: column '1' has a gap \('NA'\) on line 1"),
         ("x,y\n1,nan\n3,4\n", None, r"^path: column 'y' has a gap \('nan'\) on line 2"),
@@ -114,7 +120,7 @@ def test_a_hundred_thousand_rows(file):
         ("1,2,a\n", "7", r"^labels: there is no column '7'.*'0', '1', '2'"),
         ("label\na\nb\n", "label", r"^path: the columns are \['label'\], none of them a feature"),
         ('x,y\n1,"' + "a" * 200_000 + '"\n', None, r"^path: 'a.csv' cannot be read as csv: field larger"),
-        (b"x,y\n1,\xff\n", None, r"^path: 'a.csv' cannot be read as csv: 'utf-8'"),
+        (b"x,y\n1,\xff\n", None, r"^path: 'a.csv' cannot be read as csv: 'utf-8'.*save it in UTF-8"),
     ],
 )
 def test_wrong_tables_are_explained(file, text, labels, message):

@@ -15,7 +15,8 @@ from graphsoft.methods import METHODS
 pytestmark = pytest.mark.filterwarnings("ignore")  # the checks pass odd input
 
 # scikit-learn takes whatever has predict_proba and reads sparse matrices for a classifier, of four classes
-# before 1.6, and with the tags of classifiers since. These checks run below without predict_proba.
+# before 1.6, and with the tags of classifiers since; 1.9.1 still does. These checks run below without
+# predict_proba.
 AS_CLASSIFIER = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 # scikit-learn passes features to this check even if the estimator says that it takes pairs.
 NEVER_PAIRS = {"check_clustering"}

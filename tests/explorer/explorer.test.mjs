@@ -1,8 +1,9 @@
 // What a user does with a page, in Chromium: see browser.mjs for how it is watched.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DESK, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
+import { DESK, PAGES, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -37,6 +38,24 @@ test("a page opens from disk and shows the tree, the map and what is known", asy
   assert.match(await page.locator("header .title").innerText(), /1,797 points · 60 → 12 → 4 clusters/);
   await pictured(page, "1-opened");
   assert.deepEqual(watched, []);
+});
+
+test("the chosen cluster says how stable it is, if that was computed", async () => {
+  const { clusters, lost } = JSON.parse(readFileSync(join(PAGES, "network.json"), "utf8"));
+  const shaky = lost.indexOf(Math.max(...lost));
+  assert.ok(lost[shaky] > 0 && Math.min(...lost) === 0);
+  for (const index of [shaky, lost.indexOf(0)]) {
+    const { page, watched } = await opened(browser, "network", { fragment: `#cluster=0-${index}` });
+    const value = await page.locator(".panel dt", { hasText: "Stability" }).locator("xpath=following-sibling::dd").innerText();
+    assert.equal(value, clusters[index].toFixed(2));
+    const said = await page.locator(".panel p.faint", { hasText: "Stability" }).innerText();
+    assert.ok(said.endsWith(lost[index] ? `lost in ${lost[index]} of them.` : "lost in none of them."), said);
+    await pictured(page, `4-stability-${index}`);
+    assert.deepEqual(watched, []);
+  }
+  const { page } = await opened(browser, "cloud", { fragment: "#cluster=0-1" });
+  await page.locator(".panel dt", { hasText: "Conductance" }).waitFor();
+  assert.equal(await page.getByText("Stability").count(), 0);
 });
 
 test("a click chooses in all views, a second one zooms in, and back and undo lead back", async () => {

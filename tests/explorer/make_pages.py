@@ -53,16 +53,20 @@ def digits(folder: Path) -> None:
 
 
 def network(folder: Path) -> None:
-    """A graph with names, and nothing else."""
+    """A graph with names, with the stability of its clusters."""
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-    h.explore(folder / "network.html", title="Les Misérables")
+    found = graphsoft.stability(h, rounds=5)
+    h.explore(folder / "network.html", stability=found, title="Les Misérables")
+    facts = {"clusters": found.clusters[0].tolist(), "lost": found.lost[0].tolist()}
+    (folder / "network.json").write_text(json.dumps(facts))
 
 
 def cloud(folder: Path) -> None:
-    """One cloud without gaps, so that clusters have several parents."""
+    """One cloud without gaps, so that points of most clusters are in several clusters of the next level."""
     data = np.random.default_rng(1).normal(size=(1500, 2))
     h = graphsoft.hierarchy(data, levels=[80, 20, 5])
     h.explore(folder / "cloud.html", title="One cloud")
+    (folder / "cloud.json").write_text(json.dumps({"flow": h.flow(1).toarray().tolist()}))
 
 
 def hostile(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -14,8 +15,7 @@ from hypothesis.extra import numpy as hnp
 import graphsoft
 from graphsoft.colors import class_colors
 from graphsoft.errors import InputError
-from graphsoft.explorer import sampling
-from graphsoft.explorer.content import CLOSE, NEAREST, SHARES, TORN, torn_points
+from graphsoft.explorer.content import CLOSE, MIN_FLOW, NEAREST, SHARES, TORN, torn_points
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
 
@@ -89,6 +89,42 @@ def test_levels_hold_what_the_hierarchy_says(h):
     parents = rows_of(members, "0/parents", "cluster", "chance")[3]
     assert [(f"1-{cluster}", pytest.approx(chance)) for cluster, chance in parents] == [*node.parents]
     assert f"1-{unpacked(members, '0/parent')[3]}" == node.parent
+
+
+def test_bands_of_the_flow_are_those_of_the_hierarchy(h):
+    members = h.explore().content.members
+    assert "2/flow_count" not in members.table
+    for at in range(2):
+        expected = h.flow(at).toarray()
+        found = np.zeros_like(expected)
+        for cluster, row in enumerate(rows_of(members, f"{at}/flow", "cluster", "share")):
+            assert [share for _, share in row] == sorted((share for _, share in row), reverse=True)
+            for above, share in row:
+                found[cluster, above] = share
+        np.testing.assert_allclose(found, np.where(expected > MIN_FLOW, expected, 0), atol=1e-6)
+
+
+def test_stability_is_shown_if_it_is_given(h):
+    found = graphsoft.stability(h, np.int64(2))
+    content = h.name_clusters({"0-1": "named"}).explore(stability=found).content
+    assert content.head["rounds"] == 2
+    for at in range(3):
+        shown = unpacked(content.members, f"{at}/stability")
+        np.testing.assert_allclose(shown, found.clusters[at], rtol=1e-6)
+        assert unpacked(content.members, f"{at}/lost").tolist() == found.lost[at].tolist()
+    without = h.explore().content
+    assert without.head["rounds"] is None
+    assert "0/stability" not in without.members.table
+
+
+def test_stability_of_another_hierarchy_is_refused(h):
+    fewer = graphsoft.stability(graphsoft.hierarchy(POINTS, levels=[12, 4]), 1)
+    others = graphsoft.stability(graphsoft.hierarchy(POINTS**2, levels=[12, 4, 2]), 1)
+    changed = replace(graphsoft.stability(h, 1), clusters=(np.ones(12), np.ones(4), np.ones(3)))
+    for found in (fewer, others, changed):
+        with pytest.raises(InputError, match="another hierarchy") as error:
+            h.explore(stability=found)
+        assert error.value.argument == "stability"
 
 
 def test_memberships_of_points_are_those_of_the_level(h):
@@ -174,7 +210,7 @@ def test_labels_have_colors_of_their_own(h):
     assert np.array_equal(colors, np.rint(255 * class_colors([1, 2])))
 
 
-def test_points_have_those_with_the_strongest_edges_beside_them(h, monkeypatch):
+def test_points_have_those_with_the_strongest_edges_beside_them(h):
     members = h.explore().content.members
     weights = h.graph.adjacency.toarray()
     rows = rows_of(members, "close", "point")
@@ -183,8 +219,7 @@ def test_points_have_those_with_the_strongest_edges_beside_them(h, monkeypatch):
         others = [other for (other,) in row]
         strongest = np.sort(weights[point])[::-1][: min(CLOSE, (weights[point] > 0).sum())]
         assert weights[point, others].tolist() == strongest.tolist()
-    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
-    some = h.explore().content.members
+    some = h.explore(max_points=40).content.members
     shown = unpacked(some, "row")
     for point, row in enumerate(rows_of(some, "close", "point")):
         assert all(weights[shown[point], shown[other]] > 0 for (other,) in row)
@@ -203,10 +238,9 @@ def test_coordinates_come_back_in_their_box(h):
     assert not h.explore().content.head["given"]
 
 
-def test_many_points_are_sampled_and_the_page_says_so(h, monkeypatch):
-    monkeypatch.setattr(sampling.chosen_points, "__defaults__", (40,))
+def test_many_points_are_sampled_and_the_page_says_so(h):
     names = [f"p{row}" for row in range(len(POINTS))]
-    content = h.explore(names=names).content
+    content = h.explore(names=names, max_points=40).content
     rows = unpacked(content.members, "row")
     assert 40 <= len(rows) == content.head["shown"] < len(POINTS) == content.head["points"]
     assert unpacked(content.members, "names") == [names[row] for row in rows]
@@ -295,7 +329,10 @@ def test_a_graph_without_names_or_features_has_a_page():
         ("features", ["a", "b"]),
         ("features", np.zeros((7, 3))),
         ("features", (np.zeros((120, 2)), ["a"])),
+        ("stability", [0.5, 1.0]),
         ("title", 7),
+        ("max_points", 0),
+        ("max_points", None),
         ("path", "no/such/folder/page.html"),
     ],
 )

@@ -50,7 +50,7 @@ def test_pictures_and_coordinates_with_names_are_read_by_them(h):
 def test_names_of_other_points_are_refused(h, argument):
     with pytest.raises(InputError, match=f"^{argument}: has rows of other points"):
         h.explore(**{argument: pd.Series("x", index=[*NAMES[1:], "other"])})
-    with pytest.raises(InputError, match=f"^{argument}: has none for 'p11'"):
+    with pytest.raises(InputError, match=f"^{argument}: has nothing for 'p11'"):
         h.explore(**{argument: dict.fromkeys(NAMES[:-1], "x")})
 
 

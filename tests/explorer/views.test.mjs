@@ -1,7 +1,9 @@
 // The map of clusters and the flow between levels, in Chromium: see browser.mjs for how it is watched.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DESK, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
+import { DESK, PAGES, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -16,34 +18,42 @@ const tab = (page, name) => page.getByRole("tab", { name }).click();
 const chosen = (page, id) => page.waitForFunction((text) => document.querySelector(".panel dd")?.textContent === text, id);
 const hash = (page, part) => page.waitForFunction((text) => decodeURIComponent(location.hash).includes(text), part);
 
-/** What all clusters give to their parents, in percent. */
-const gifts = (page) =>
+/** The parts of all clusters in those above them, in percent. */
+const shares = (page) =>
   page
     .locator(".slot:not(.folded)")
     .evaluateAll((slots) =>
-      slots.flatMap((slot) => [...slot.getAttribute("aria-label").matchAll(/(\d+) % to/g)].map(([, share]) => Number(share))),
+      slots.flatMap((slot) => [...slot.getAttribute("aria-label").matchAll(/([\d.]+) % in/g)].map(([, share]) => Number(share))),
     );
 
-test("bands say what a cluster gives to each of its parents", async () => {
+test("bands say what part of a cluster is in each one above, as h.flow does", async () => {
   const { page, watched } = await opened(browser, "cloud");
   await tab(page, "Flow");
   await slot(page, "1-3").waitFor();
   const bands = await page.locator(".band").count();
   assert.ok(bands > 60, `${bands} bands`);
-  const label = await slot(page, "1-4").getAttribute("aria-label");
-  assert.match(label, /^1-4, \d+ points, .* % of the mass, gives \d+ % to 2-0/);
+  const { flow } = JSON.parse(readFileSync(join(PAGES, "cloud.json"), "utf8"));
+  for (const [index, row] of flow.entries()) {
+    const label = await slot(page, `1-${index}`).getAttribute("aria-label");
+    assert.match(label, new RegExp(`^1-${index}, \\d+ points, [\\d.]+ % of the mass, `));
+    for (const [above, share] of row.entries()) {
+      const said = new RegExp(`([\\d.]+) % in 2-${above}`).exec(label);
+      assert.ok(said ? Math.abs(said[1] / 100 - share) < 0.0051 : share < 0.02, `${label}: ${share} in 2-${above}`);
+    }
+  }
+  assert.ok((await shares(page)).filter((share) => share < 50).length > 30, "second bands are seen");
   await slot(page, "1-3").locator("rect").hover();
   assert.ok((await page.locator(".band.lit").count()) > 3);
   assert.match(await page.locator(".tip:not([hidden])").innerText(), /^1-3, \d+ points/);
   const box = await slot(page, "1-5").locator("rect").boundingBox();
   await page.mouse.move(box.x + 150, box.y + box.height / 2);
-  assert.match(await page.locator(".tip:not([hidden])").innerText(), /^1-5 gives \d+ % to 2-1$/);
+  assert.match(await page.locator(".tip:not([hidden])").innerText(), /^\d+ % of 1-5 is in 2-1$/);
   await pictured(page, "30-flow");
-  assert.ok((await gifts(page)).length >= 20);
+  assert.ok((await shares(page)).length >= 20);
   await page.locator("#least").fill("50");
   await hash(page, "least=50");
   await page.waitForFunction(() => document.querySelector("#least + output").textContent === "50 %");
-  assert.deepEqual((await gifts(page)).filter((share) => share < 50), []);
+  assert.deepEqual((await shares(page)).filter((share) => share < 50), []);
   assert.deepEqual(watched, []);
 });
 

@@ -28,3 +28,12 @@ def test_every_level_has_three_columns():
     assert columns["probability_0"].tolist() == [0.5, 0.75]
     assert columns["entropy_0"].tolist() == fine.entropy.tolist()
     assert columns["probability_1"].tolist() == [1.0, 1.0]
+
+
+def test_a_level_with_names_has_a_column_of_them():
+    fine = Clustering(csr_array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]), (), "by hand")
+    coarse = Clustering(csr_array([[1.0], [1.0]]), (), "by hand")
+    columns = point_columns(["a", "b"], [fine, coarse], {"0-2": "third"})
+    assert list(columns)[:3] == ["point", "level_0", "name_0"]
+    assert columns["name_0"] == ["0-0", "third"]
+    assert "name_1" not in columns

@@ -78,6 +78,20 @@ def class_tf_idf(X, S, q, word):
     return words[word] / words.sum() * math.log(1 + X.sum() / S.shape[1] / X[:, word].sum())
 
 
+# two levels
+
+
+def flow(S, above, degrees):
+    """For each cluster, where a walk is that goes to one of its points, and on to a cluster above."""
+    found = np.zeros((S.shape[1], above.shape[1]))
+    for q in range(S.shape[1]):
+        mass = sum(S[i, q] * degrees[i] for i in range(len(S)))
+        for i in range(len(S)):
+            if mass > 0:
+                found[q] += S[i, q] * degrees[i] / mass * above[i]
+    return found
+
+
 # two clusterings
 
 

@@ -12,7 +12,7 @@ from graphsoft import plots
 from graphsoft.colors import blend, cluster_colors
 from graphsoft.errors import InputError
 from graphsoft.plots.surface import NOTE
-from graphsoft.resampling import Stability
+from graphsoft.result.stability import Stability
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
@@ -161,14 +161,14 @@ def test_many_points_share_rows_and_many_clusters_columns(large):
     assert "each column holds" in note_of(ax)
 
 
-def test_bands_of_the_flow_are_mass_times_probability_of_the_parent(h):
+def test_bands_of_the_flow_are_as_wide_as_the_mass_in_both_clusters(h):
     ax = plots.flow(h, new_axes())
     bars = np.array([bar.get_height() for bar in ax.patches])
     share = h[0].mass / h[0].mass.sum()
     order = [node.index for node in h.tree.walk() if node.level == 0]
     np.testing.assert_allclose(bars[:12], share[order] * 0.92, atol=1e-9)
-    amounts = (share[:, None] * h[0].parents.toarray())[order]
-    amounts = amounts[amounts >= 0.001]
+    amounts = (share[:, None] * h.flow(0).toarray())[order]
+    amounts = amounts[amounts >= 0.0005]
     (bands,) = ax.collections
     ends = [path.vertices for path in bands.get_paths()]
     widths = sorted(abs(end[24, 1] - end[25, 1]) for end in ends)
@@ -391,6 +391,15 @@ def test_points_without_coordinates_lie_where_the_layout_puts_them():
     drawn = np.concatenate([spots.get_offsets() for spots in ax.collections if hasattr(spots, "get_sizes")])
     drawn = drawn[np.isfinite(drawn).all(axis=1)]
     np.testing.assert_allclose(np.sort(drawn, axis=0), np.sort(h.layout(), axis=0))
+
+
+def test_places_may_be_said_by_the_names_of_points():
+    G = nx.les_miserables_graph()
+    h, places = graphsoft.hierarchy(G, [4]), nx.circular_layout(sorted(G))
+    ax = plots.map(h, ax=new_axes(), coordinates=places)
+    drawn = np.concatenate([spots.get_offsets() for spots in ax.collections if hasattr(spots, "get_sizes")])
+    drawn = {tuple(spot) for spot in drawn if np.isfinite(spot).all()}
+    assert drawn == {tuple(places[name]) for name in G}
 
 
 def test_clusters_lie_where_the_circles_are():

@@ -37,6 +37,7 @@ def questions(h, kind):
         "tree": lambda: h.tree,
         "json": h.to_json,
         "between": lambda: h.between("0-0", "0-1"),
+        "flow": lambda: h.flow(0),
         "describe": lambda: h.describe(0),
         "compare": lambda: h.compare(h),
         "predict_proba": lambda: h.predict_proba(new, 0),
@@ -132,7 +133,7 @@ def test_stored_zeros_and_unsorted_columns_change_nothing(found):
 def test_changed_parents_are_refused(found):
     h = copy.deepcopy(found["points"])
     write(h[0].parents.indices, 1, FAR)
-    refused_by(h, "points", ["tree", "json", "between", "partial_update", "stability"])
+    refused_by(h, "points", ["tree", "json", "between", "flow", "partial_update", "stability"])
 
 
 @pytest.mark.parametrize("asked_before", [False, True])

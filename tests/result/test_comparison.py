@@ -204,11 +204,11 @@ def test_clusterings_of_other_points_are_refused():
         h.compare(graphsoft.hierarchy(nx.karate_club_graph(), levels=[2]))
     with pytest.raises(InputError, match="other: has 3 points"):
         h.compare([0, 1, 1])
-    with pytest.raises(InputError, match="other: has no label for 'Napoleon'"):
+    with pytest.raises(InputError, match="other: has nothing for 'Napoleon'"):
         h.compare({"Valjean": 1})
     with pytest.raises(InputError, match="other: has 'Napoleon' in two sets"):
         h.compare([set(h.nodes), {"Napoleon"}])
-    with pytest.raises(InputError, match="other: has no label for 'Napoleon'"):
+    with pytest.raises(InputError, match="other: has nothing for 'Napoleon'"):
         h.compare([set(h.nodes[1:])])
     for wrong in (None, 3, [[1, 2], [3]], np.full((77, 2), 0.7), [None] * 76 + [1]):
         with pytest.raises(InputError, match="other"):

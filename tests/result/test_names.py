@@ -88,6 +88,8 @@ def test_a_point_is_found_by_its_name():
     for wrong in ("p99", 17, None, [1], np.eye(2)):
         with pytest.raises(InputError, match="name: there is no point"):
             h.point(wrong)
+    with pytest.raises(InputError, match=r"such as h\.nodes\[17\]"):
+        h.point(17)
 
 
 def test_whole_texts_as_names_are_cut_in_tables_only():
@@ -155,3 +157,51 @@ def test_names_of_clusters_that_cannot_be_are_refused(names):
 def test_a_graph_has_no_features_to_name_clusters_by():
     with pytest.raises(InputError, match="X: is not there"):
         graphsoft.hierarchy(nx.les_miserables_graph(), [4]).name_clusters()
+
+
+def test_what_is_said_by_names_goes_to_the_rows_of_these():
+    G = nx.les_miserables_graph()
+    h = graphsoft.hierarchy(G, [6])
+    places = nx.circular_layout(G)
+    listed = [places[name] for name in h.nodes]
+    kinds = {name: len(name) for name in sorted(h.nodes)}
+    rows = [kinds[name] for name in h.nodes]
+    page = h.explore(labels=rows, coordinates=listed, texts=list(map(str, rows))).html
+    texts = {name: str(kind) for name, kind in kinds.items()}
+    assert h.explore(labels=kinds, coordinates=places, texts=texts).html == page
+    series, frame = pd.Series(kinds), pd.DataFrame(places).T.sort_index()
+    assert h.explore(labels=series, coordinates=frame, texts=pd.Series(texts)).html == page
+    for one, other in zip(h.circles(places), h.circles(listed), strict=True):
+        assert (one.centers == other.centers).all()
+    one, other = h.compare(kinds), h.compare(rows)
+    assert one.matches == other.matches
+    shares = pd.DataFrame(h[0].memberships.toarray(), index=h.nodes)
+    assert h.compare(shares.sort_index()).adjusted_rand[0, 0] == 1.0
+    del kinds["Javert"], places["Valjean"]
+    with pytest.raises(InputError, match=r"labels: has nothing for 'Javert'.*by its name"):
+        h.explore(labels=kinds)
+    with pytest.raises(InputError, match="coordinates: has nothing for 'Valjean'"):
+        h.circles(places)
+
+
+def test_tables_have_the_names_of_clusters():
+    h = graphsoft.hierarchy(X, [6, 3])
+    assert not [title for title in h.to_frame() if title.startswith("name")]
+    names = {"1-0": "one", "1-1": "two", "1-2": "three"}
+    frame = h.name_clusters(names).to_frame()
+    assert "name_0" not in frame
+    assert frame["name_1"].tolist() == [names[f"1-{label}"] for label in h[1].labels]
+    pd.testing.assert_frame_equal(h.to_frame(names=names), frame)
+    assert h.to_networkx("points", names=names).nodes[0]["name_1"] == frame["name_1"][0]
+
+
+def test_graphs_of_points_have_the_names_of_clusters_or_refuse_them(tmp_path):
+    h = graphsoft.hierarchy(X, [3])
+    for write, read in ((h.to_graphml, nx.read_graphml), (h.to_gexf, nx.read_gexf)):
+        write(tmp_path / "points", "points", names={"0-0": "a & <b>"})
+        assert {read(tmp_path / "points").nodes[str(row)]["name_0"] for row in range(60)} == {
+            "a & <b>", "0-1", "0-2",
+        }  # fmt: skip
+        with pytest.raises(InputError, match=r"names: .*XML cannot hold"):
+            write(tmp_path / "unfit", "points", names={"0-0": "a\0b"})
+        assert not (tmp_path / "unfit").exists()

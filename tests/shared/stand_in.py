@@ -23,6 +23,7 @@ class StandInReport:
     trace: np.ndarray
     notes: tuple = ()
     scaling: tuple = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)

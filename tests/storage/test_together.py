@@ -30,23 +30,38 @@ KILLED = """if True:
             count += 1
 
     sys.addaudithook(watch)
-    replace_together(folder, writers, list(folder.glob("*.txt")), "seal.txt")
+    replace_together(folder, writers, lambda: folder.glob("*.txt"), "seal.txt")
+"""
+
+# writes its files some times, and dawdles wherever it touches files
+SLOW = """if True:
+    import sys, time
+    from pathlib import Path
+    from graphsoft.storage.together import replace_together
+    folder, names = Path(sys.argv[1]), sys.argv[2:]
+    sys.addaudithook(lambda event, arguments: time.sleep(0.01 * event.startswith(("os.", "open"))))
+    writers = {name: lambda path: path.write_text(" ".join(names)) for name in names}
+    for _ in range(5):
+        replace_together(folder, writers, lambda: folder.glob("*.txt"), "seal.txt")
 """
 
 
 def write(folder, text):
     writers = {name: lambda path: path.write_text(text) for name in NAMES}
-    replace_together(folder, writers, list(folder.glob("*.txt")), "seal.txt")
+    replace_together(folder, writers, lambda: folder.glob("*.txt"), "seal.txt")
 
 
 def contents(folder):
     return {path.name: path.read_text() for path in folder.glob("*.txt")}
 
 
+def environment():
+    paths = [str(Path(graphsoft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_kill_at_any_moment_leaves_no_mixture(tmp_path):
-    paths = [str(Path(graphsoft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     seen = []
     for number in itertools.count():
         folder = tmp_path / str(number)
@@ -54,7 +69,7 @@ def test_a_kill_at_any_moment_leaves_no_mixture(tmp_path):
         write(folder, "old")
         (folder / "old.txt").write_text("old")
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, folder, str(number)], env=environment, check=False
+            [sys.executable, "-c", KILLED, folder, str(number)], env=environment(), check=False
         )
         found = contents(folder)
         assert len(set(found.values())) <= 1, found
@@ -72,6 +87,20 @@ def test_a_kill_at_any_moment_leaves_no_mixture(tmp_path):
     assert len(seen) > 8
 
 
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_of_runs_at_the_same_time_the_last_is_whole(tmp_path):
+    of_one_run = ["one.txt", "seal.txt", "two.txt"], ["one.txt", "other.txt", "seal.txt"], ["seal.txt"]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", SLOW, tmp_path, *names], env=environment())
+        for names in of_one_run
+    ]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
+    found = contents(tmp_path)
+    assert sorted(found) in of_one_run
+    assert set(found.values()) == {" ".join(sorted(found))}
+    assert sorted(os.listdir(tmp_path)) == sorted(found)
+
+
 def test_an_error_leaves_the_old_files(tmp_path):
     write(tmp_path, "old")
 
@@ -80,7 +109,9 @@ def test_an_error_leaves_the_old_files(tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        replace_together(tmp_path, {"one.txt": str, "two.txt": fail}, tmp_path.glob("*.txt"), "one.txt")
+        replace_together(
+            tmp_path, {"one.txt": str, "two.txt": fail}, lambda: tmp_path.glob("*.txt"), "one.txt"
+        )
     assert contents(tmp_path) == dict.fromkeys(NAMES, "old")
     assert leftovers(tmp_path) == []
 

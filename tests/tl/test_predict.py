@@ -57,6 +57,31 @@ def test_components_of_their_own_are_not_used():
     assert (new.obsm["graphsoft_level_0"] != other.obsm["graphsoft_level_0"]).nnz == 0
 
 
+def test_components_may_have_the_name_that_newer_scanpy_gives_them():
+    adata = cells(80)
+    reference, new = split(adata)
+    graphsoft.tl.predict(new, reference)
+    adata.obsm["pca"], adata.varm["pca"] = adata.obsm.pop("X_pca"), adata.varm.pop("PCs")
+    renamed, again = split(adata)
+    assert renamed.uns["graphsoft"]["params"]["use_rep"] == "pca"
+    del again.obsm["pca"]  # they are projected from X
+    graphsoft.tl.predict(again, renamed)
+    for level in range(len(LEVELS)):
+        name = f"graphsoft_level_{level}"
+        assert (again.obsm[name] != new.obsm[name]).nnz == 0
+
+
+def test_of_two_kinds_of_components_none_is_chosen():
+    """Scanpy 1.12 takes one of them, and other versions the other."""
+    adata = cells(80)
+    adata.obsm["pca"] = adata.X[:, :3]
+    reference, new = split(adata)
+    assert "use_rep" not in reference.uns["graphsoft"]["params"]
+    with pytest.raises(InputError, match=r"use_rep: .* not known of what reference.obsp\['connectivities'\]"):
+        graphsoft.tl.predict(new, reference)
+    graphsoft.tl.predict(new, reference, use_rep="X_pca")
+
+
 @pytest.mark.parametrize("use_rep", ["X_pca", "X"])
 def test_known_cells_keep_their_memberships_to_the_last_bit(use_rep):
     reference, _ = split(cells(80))

@@ -35,6 +35,25 @@ def test_neighbors_of_scanpy_say_what_they_were_made_of(blood):
     graphsoft.tl.predict(adata, adata, key_added="other")
 
 
+@pytest.mark.parametrize("key", ["X_pca", "pca"])
+def test_the_components_are_those_that_scanpy_took(blood, key):
+    adata = without_results(blood)
+    del adata.obsm["X_pca"]
+    sc.pp.pca(adata, n_comps=12, random_state=0, key_added=None if key == "X_pca" else key)
+    sc.pp.neighbors(adata)
+    distances = adata.obsp["distances"].tocoo()
+    points = adata.obsm[key]
+    np.testing.assert_allclose(
+        distances.data, np.linalg.norm(points[distances.row] - points[distances.col], axis=1), rtol=1e-4
+    )
+    graphsoft.tl.hierarchy(adata, LEVELS)
+    assert adata.uns["graphsoft"]["params"]["use_rep"] == key
+    new = adata[:50].copy()
+    del new.obsm[key]
+    graphsoft.tl.predict(new, adata)
+    assert (new.obs[TOP].to_numpy() == adata.obs[TOP].to_numpy()[:50]).mean() > 0.95
+
+
 def test_clusters_are_cell_types(blood):
     types = blood.obs["bulk_labels"].cat.codes.to_numpy()
     assert graphsoft.metrics.adjusted_rand(types, blood.obs["graphsoft_level_1"].cat.codes.to_numpy()) > 0.45

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from graphsoft.result.feature_scores import best_features
 from graphsoft.topics import SoftTopics
@@ -46,6 +47,15 @@ def test_probabilities_of_all_topics_are_numbered_as_the_topics(fit):
     assert probabilities.shape == (40, 4)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), topics)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_settings_are_listed_and_copied_by_bertopic(fit, texts, embeddings):
+    model, topics, _ = fit(SoftTopics([8, 4], n_neighbors=5))
+    assert "hdbscan_model=SoftTopics(...)" in str(model)
+    assert model.get_params(deep=True)["hdbscan_model__levels"] == [8, 4]
+    copy = clone(model)
+    assert not hasattr(copy.hdbscan_model, "hierarchy_")
+    assert copy.fit_transform(texts, embeddings)[0] == topics
 
 
 def test_class_tf_idf_is_that_of_bertopic(fit, texts, vectorizer):

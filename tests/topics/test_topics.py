@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import graphsoft
@@ -46,6 +47,28 @@ def test_options_are_those_of_hierarchy(embeddings):
     assert max(len(node.children) for node in topics.hierarchy_.tree.nodes[8:-1]) == 2
     with pytest.raises(TypeError, match="neighbours"):
         SoftTopics([4], neighbours=3).fit(embeddings)
+
+
+def test_settings_can_be_read_changed_and_copied(embeddings):
+    levels = [8, 4]
+    topics = SoftTopics(levels, level=0, n_neighbors=5, max_children=3).fit(embeddings)
+    settings = {
+        "levels": levels, "level": 0, "dense_probabilities": False, "n_neighbors": 5, "metric": "cosine",
+        "max_children": 3,
+    }  # fmt: skip
+    assert topics.get_params() == topics.get_params(deep=False) == settings
+    copy = clone(topics)  # which compares the settings of both
+    assert copy.get_params() == settings
+    assert copy.levels is not levels
+    assert not hasattr(copy, "hierarchy_")
+    np.testing.assert_array_equal(copy.fit(embeddings).labels_, topics.labels_)
+    new = {"levels": [4, 2], "level": -1, "metric": "euclidean", "max_children": 2}
+    assert copy.set_params(**new) is copy
+    assert copy.get_params() == settings | new
+    h = graphsoft.hierarchy(embeddings, [4, 2], n_neighbors=5, metric="euclidean", max_children=2)
+    assert bits(copy.fit(embeddings).hierarchy_) == bits(h)
+    np.testing.assert_array_equal(copy.labels_, h[-1].labels)
+    assert topics.get_params() == settings
 
 
 def test_what_cannot_be_asked_of_topics(embeddings):
@@ -101,6 +124,24 @@ def test_embeddings_must_be_of_the_same_points(h, embeddings):
     for wrong in (embeddings[:-1], embeddings[0], 3):
         with pytest.raises(InputError, match="embedding_vectors: has shape"):
             ToponymyLayers(h).fit(None, wrong, Layer)
+
+
+def test_names_must_be_as_many_as_the_clusters(h):
+    names = [[f"{layer}-{at}" for at in range(count)] for layer, count in enumerate((12, 8, 4))]
+    assert ToponymyLayers(h).named(names).cluster_names["1-7"] == "1-7"
+    for wrong, given in [
+        (names[:-1], [12, 8]),
+        ([*names, ["all"]], [12, 8, 4, 1]),
+        ([names[0], names[1][:-1], names[2]], [12, 7, 4]),
+        ([*names[:2], [*names[2], "more"]], [12, 8, 5]),
+        ([], []),
+    ]:
+        with pytest.raises(InputError) as caught:
+            ToponymyLayers(h).named(wrong)
+        assert str(caught.value) == (
+            f"topic_names: has {given} names, layer by layer, for [12, 8, 4] clusters. "
+            "Remedy: pass the topic_names_ of the Toponymy that has these layers as its clusterer."
+        )
 
 
 # DataMapPlot

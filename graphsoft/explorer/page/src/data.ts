@@ -19,6 +19,8 @@ export interface Head {
   notes: string[];
   limits: string[];
   features: string | null;
+  /** How often it was found again for the stability of clusters; null if it was not. */
+  rounds: number | null;
   box: [number, number, number, number];
   given: boolean;
   images: ImagesHead | null;
@@ -58,6 +60,8 @@ export interface Rows {
 export interface Links {
   /** Rows of clusters: all parents with their probabilities; null on the top level. */
   parents: Rows | null;
+  /** Rows of clusters: the clusters above that their points are in, with the parts; null on the top level. */
+  flow: Rows | null;
   /** Rows of clusters: the largest entries of the cluster graph. */
   graph: Rows;
   /** Rows of clusters: the chances of one step along an edge of the points' graph. */
@@ -69,6 +73,10 @@ export interface Details {
   certainty: Float32Array;
   /** -1 where not defined. */
   conductance: Float32Array;
+  /** How surely clusters are found again, -1 where not defined; null if it was not computed. */
+  stability: Float32Array | null;
+  /** In how many rounds each cluster was lost. */
+  lost: Numbers | null;
   /** Rows of clusters: features by number and scores; null without features. */
   apart: Rows | null;
   /** Rows of clusters: exemplars, as points; no values. */
@@ -249,12 +257,13 @@ export class Data {
 
   links(level: number): Promise<Links> {
     return this.once(`links ${level}`, async () => {
-      const [parents, graph, near] = await Promise.all([
+      const [parents, flow, graph, near] = await Promise.all([
         this.has(`${level}/parents_count`) ? this.rows(`${level}/parents`, "cluster", "chance") : null,
+        this.has(`${level}/flow_count`) ? this.rows(`${level}/flow`, "cluster", "share") : null,
         this.rows(`${level}/graph`, "cluster", "weight"),
         this.rows(`${level}/near`, "cluster", "chance"),
       ]);
-      return { parents, graph, near };
+      return { parents, flow, graph, near };
     });
   }
 
@@ -265,15 +274,17 @@ export class Data {
 
   details(level: number): Promise<Details> {
     return this.once(`details ${level}`, async () => {
-      const [certainty, conductance, apart, central, torn, classes] = await Promise.all([
+      const [certainty, conductance, stability, lost, apart, central, torn, classes] = await Promise.all([
         this.array(`${level}/certainty`) as Promise<Float32Array>,
         this.array(`${level}/conductance`) as Promise<Float32Array>,
+        this.has(`${level}/stability`) ? (this.array(`${level}/stability`) as Promise<Float32Array>) : null,
+        this.has(`${level}/lost`) ? this.array(`${level}/lost`) : null,
         this.has(`${level}/apart_count`) ? this.rows(`${level}/apart`, "feature", "score") : null,
         this.rows(`${level}/central`, "point"),
         this.rows(`${level}/torn`, "cluster", "point"),
         this.has(`${level}/class_count`) ? this.rows(`${level}/class`, "label", "points") : null,
       ]);
-      return { certainty, conductance, apart, central, torn, classes };
+      return { certainty, conductance, stability, lost, apart, central, torn, classes };
     });
   }
 

@@ -11,9 +11,9 @@ async function made(
 ): Promise<{ data: Data; flow: (change?: Partial<FlowOptions>) => Flow }> {
   const data = await Data.open(source);
   const below = data.levels.slice(0, -1).map((_, level) => data.links(level));
-  const parents: Rows[] = (await Promise.all(below)).map((links) => links.parents!);
+  const flows: Rows[] = (await Promise.all(below)).map((links) => links.flow!);
   const options = { focus: data.root, chosen: null, least: 0, height: HEIGHT };
-  const flow = (change = {}): Flow => flowOf(data, treeOrder(data), parents, { ...options, ...change });
+  const flow = (change = {}): Flow => flowOf(data, treeOrder(data), flows, { ...options, ...change });
   return { data, flow };
 }
 
@@ -23,7 +23,7 @@ function texts(data: Data, { bands }: Flow): Record<string, number> {
   return Object.fromEntries(bands.map((band) => [`${name(band.from)} > ${name(band.to)}`, band.mass]));
 }
 
-test("a band is as wide as mass x p(parent | child), and stands within both of its slots", async () => {
+test("a band is as wide as the mass of a cluster's points in one above, and stands within both of its slots", async () => {
   const { data, flow } = await made();
   const found = flow();
   assert.deepEqual(texts(data, found), {

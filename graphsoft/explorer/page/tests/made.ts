@@ -21,6 +21,9 @@ const MEMBERS: Record<string, Member> = {
   "0/parents_count": Uint8Array.of(1, 2, 1),
   "0/parents_cluster": Uint8Array.of(0, 0, 1, 1),
   "0/parents_chance": Float32Array.of(1, 0.75, 0.25, 1),
+  "0/flow_count": Uint8Array.of(1, 2, 1),
+  "0/flow_cluster": Uint8Array.of(0, 0, 1, 1),
+  "0/flow_share": Float32Array.of(1, 0.75, 0.25, 1),
   "0/share_count": Uint8Array.of(1, 2, 1, 1, 1),
   "0/share_cluster": Uint8Array.of(0, 0, 1, 1, 1, 2),
   "0/share": Uint8Array.of(255, 153, 102, 255, 255, 255),
@@ -103,6 +106,7 @@ function sourceOf(all: Record<string, Member>, sizes: number[], change: Partial<
     notes: [],
     limits: [],
     features: "score",
+    rounds: null,
     box: [0, 0, 1, 1],
     given: true,
     images: null,
@@ -117,7 +121,7 @@ function sourceOf(all: Record<string, Member>, sizes: number[], change: Partial<
   };
 }
 
-/** A tree of many clusters without points: each gives 0.8 to one parent, and 0.2 to the next. */
+/** A tree of many clusters without points: 0.8 of each is in its parent, and 0.2 in the next cluster. */
 export function madeTree(...sizes: number[]): Source {
   const members: Record<string, Member> = { cluster_names: {} };
   let mass = Float32Array.from({ length: sizes[0]! }, (_, index) => 1 + (index % 5));
@@ -144,11 +148,11 @@ export function madeTree(...sizes: number[]): Source {
     }
     Object.assign(members, {
       [`${level}/parent`]: parent,
-      [`${level}/parents_count`]: rows.slice().fill(2),
-      [`${level}/parents_cluster`]: Uint32Array.from(
+      [`${level}/flow_count`]: rows.slice().fill(2),
+      [`${level}/flow_cluster`]: Uint32Array.from(
         [...parent].flatMap((first) => [first, (first + 1) % above]),
       ),
-      [`${level}/parents_chance`]: Float32Array.from([...parent].flatMap(() => [0.8, 0.2])),
+      [`${level}/flow_share`]: Float32Array.from([...parent].flatMap(() => [0.8, 0.2])),
     });
     mass = next;
   }

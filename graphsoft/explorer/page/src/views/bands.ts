@@ -1,7 +1,7 @@
 /**
- * Where the flow between levels is drawn: a column for each level, finest first, and bands from clusters to all
- * their parents, as wide as mass x p(parent | child). A cluster fills the height: below it come the clusters that
- * are in it, and above it only what flows from it.
+ * Where the flow between levels is drawn: a column for each level, finest first, and bands from each cluster to
+ * those above that its points are in, as wide as their mass. A cluster fills the height: below it come the clusters
+ * that are in it, and above it only what flows from it.
  *
  * A slot is a cluster, or several that are folded into one: small clusters with the same parent, and in each
  * column all that is outside of what fills the height.
@@ -38,7 +38,7 @@ export interface FlowOptions {
   focus: number;
   /** Its relatives are never folded. */
   chosen: number | null;
-  /** Bands of smaller shares of a child are folded away. */
+  /** Bands of smaller shares of the finer cluster are folded away. */
   least: number;
   /** In pixels, as all lengths. */
   height: number;
@@ -48,7 +48,7 @@ const GAPS = 0.16; // of the height, between the slots of a column
 const MOST_GAP = 28;
 const LEAST_SLOT = 3; // smaller clusters are folded
 const LEAST_KIN = 2; // but relatives of the chosen cluster are drawn, at least this high
-const LEAST_BAND = 0.3;
+const LEAST_BAND = 0.1; // drawn as a line of one pixel
 const MOST_BANDS = 1500;
 const MOST_CHILDREN = 12; // of the chosen cluster, that are not folded
 
@@ -63,10 +63,10 @@ export function treeOrder(data: Data): number[][] {
   return levels;
 }
 
-/** Place slots and bands. `order` is `treeOrder`, and `parents` has the rows of each level but the top one. */
-export function flowOf(data: Data, order: number[][], parents: readonly Rows[], options: FlowOptions): Flow {
-  const slots = slotsOf(data, order, parents, options);
-  const bands = bandsOf(data, order, parents, slots, options.least);
+/** Place slots and bands. `order` is `treeOrder`, and `flows` has the rows of each level but the top one. */
+export function flowOf(data: Data, order: number[][], flows: readonly Rows[], options: FlowOptions): Flow {
+  const slots = slotsOf(data, order, flows, options);
+  const bands = bandsOf(data, order, flows, slots, options.least);
   return place(slots, bands, options);
 }
 
@@ -81,10 +81,10 @@ interface Slots {
   kin: ReadonlySet<number>;
 }
 
-function slotsOf(data: Data, order: number[][], parents: readonly Rows[], options: FlowOptions): Slots {
+function slotsOf(data: Data, order: number[][], flows: readonly Rows[], options: FlowOptions): Slots {
   const { focus, height } = options;
   const top = data.levelOf(focus);
-  const kin = kinOf(data, parents, options);
+  const kin = kinOf(data, flows, options);
   const columns: Slot[][] = data.levels.map(() => []);
   const of = new Map<number, Slot>();
   const make = (level: number, nodes: number[], mass: number): Slot => {
@@ -93,7 +93,7 @@ function slotsOf(data: Data, order: number[][], parents: readonly Rows[], option
     for (const node of nodes) of.set(node, slot);
     return slot;
   };
-  const above = upward(data, parents, focus);
+  const above = upward(data, flows, focus);
   for (let level = data.levels.length - 1; level >= top; level--) {
     for (const node of order[level]!) if (above.has(node)) make(level, [node], above.get(node)!);
   }
@@ -123,43 +123,43 @@ function slotsOf(data: Data, order: number[][], parents: readonly Rows[], option
 }
 
 /** How much of a cluster's mass flows to each cluster above it, itself included. */
-function upward(data: Data, parents: readonly Rows[], focus: number): Map<number, number> {
+function upward(data: Data, flows: readonly Rows[], focus: number): Map<number, number> {
   const found = new Map<number, number>();
   if (focus === data.root) return found;
   found.set(focus, data.mass(focus));
   // a map keeps its order, so that what is added is visited in turn
   for (const [node, mass] of found) {
     const level = data.levelOf(node);
-    const rows = parents[level];
+    const rows = flows[level];
     if (!rows) continue;
-    for (const [index, chance] of entries(rows, data.indexOf(node))) {
-      const parent = data.nodeAt(level + 1, index);
-      found.set(parent, (found.get(parent) ?? 0) + mass * chance);
+    for (const [index, share] of entries(rows, data.indexOf(node))) {
+      const above = data.nodeAt(level + 1, index);
+      found.set(above, (found.get(above) ?? 0) + mass * share);
     }
   }
   return found;
 }
 
-/** The chosen cluster, those above it, its parents, and its largest children. */
-function kinOf(data: Data, parents: readonly Rows[], { chosen, least }: FlowOptions): Set<number> {
+/** The chosen cluster, its path in the tree, and those with the widest bands to it. */
+function kinOf(data: Data, flows: readonly Rows[], { chosen, least }: FlowOptions): Set<number> {
   const kin = new Set<number>();
   if (chosen === null) return kin;
   const level = data.levelOf(chosen);
   const index = data.indexOf(chosen);
   for (const node of data.path(chosen)) kin.add(node);
-  const rows = parents[level];
+  const rows = flows[level];
   if (rows) {
-    for (const [parent, chance] of entries(rows, index))
-      if (chance >= least) kin.add(data.nodeAt(level + 1, parent));
+    for (const [above, share] of entries(rows, index))
+      if (share >= least) kin.add(data.nodeAt(level + 1, above));
   }
-  const below = parents[level - 1];
+  const below = flows[level - 1];
   if (!below) return kin;
   const children: [node: number, mass: number][] = [];
   for (let child = 0; child < below.start.length - 1; child++) {
-    for (const [parent, chance] of entries(below, child)) {
-      if (parent !== index || chance < least) continue;
+    for (const [above, share] of entries(below, child)) {
+      if (above !== index || share < least) continue;
       const node = data.nodeAt(level - 1, child);
-      children.push([node, chance * data.mass(node)]);
+      children.push([node, share * data.mass(node)]);
     }
   }
   children.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
@@ -171,27 +171,27 @@ function kinOf(data: Data, parents: readonly Rows[], { chosen, least }: FlowOpti
 function bandsOf(
   data: Data,
   order: number[][],
-  parents: readonly Rows[],
+  flows: readonly Rows[],
   { columns, of, outside, top }: Slots,
   least: number,
 ): Band[] {
   const bands: Band[] = [];
-  for (const [level, rows] of parents.entries()) {
+  for (const [level, rows] of flows.entries()) {
     const above = data.levels[level + 1]!;
     const found = new Map<Slot, Map<Slot, Band>>();
     for (const node of order[level]!) {
       const inside = of.get(node);
       const from = inside ?? outside[level]!;
       const mass = level < top ? data.mass(node) : (inside?.mass ?? 0);
-      for (const [index, chance] of entries(rows, data.indexOf(node))) {
+      for (const [index, share] of entries(rows, data.indexOf(node))) {
         const target = of.get(above.first + index);
-        if (chance < least || !mass || (!inside && !target)) continue;
+        if (share < least || !mass || (!inside && !target)) continue;
         const to = target ?? outside[level + 1]!;
         let ends = found.get(from);
         if (!ends) found.set(from, (ends = new Map<Slot, Band>()));
         const band = ends.get(to);
-        if (band) band.mass += mass * chance;
-        else ends.set(to, { from, to, mass: mass * chance, y0: 0, y1: 0, width: 0 });
+        if (band) band.mass += mass * share;
+        else ends.set(to, { from, to, mass: mass * share, y0: 0, y1: 0, width: 0 });
       }
     }
     for (const ends of found.values()) bands.push(...ends.values());

@@ -1,7 +1,7 @@
 /** The chosen cluster: its numbers, its parents, children and neighbors, what sets it apart, and its points. */
 import { entries, type Details, type Rows } from "../data.ts";
 import { button, element } from "../dom.ts";
-import { count, number, percent } from "../format.ts";
+import { count, number, percent, plural } from "../format.ts";
 import { pointsOf } from "../selecting.ts";
 import { clusterButton } from "./buttons.ts";
 import { bar, example, likely, list, meter, MIN_CHANCE, section, type Known } from "./panel_parts.ts";
@@ -20,7 +20,12 @@ export async function clusterParts(node: number, known: Known): Promise<HTMLElem
     data.texts("features"),
     data.texts("labels"),
   ]);
-  const parts: HTMLElement[] = [heading(node, known), numbers(node, details, known), selector(node, known)];
+  const parts: HTMLElement[] = [
+    heading(node, known),
+    numbers(node, details, known),
+    ...stability(index, details, known),
+    selector(node, known),
+  ];
   const above = data.levels[level + 1];
   if (links.parents && above) {
     const rows = likely(entries(links.parents, index)).map(([parent, chance]) =>
@@ -75,19 +80,35 @@ function heading(node: number, { data, store }: Known): HTMLElement {
 
 function numbers(node: number, details: Details, { data }: Known): HTMLElement {
   const index = data.indexOf(node);
-  const [certainty, conductance] = [details.certainty[index]!, details.conductance[index]!];
   const share = data.mass(node) / data.mass(data.root);
   const facts: [string, string][] = [
     ["Cluster", data.id(node)],
     ["Points", count(data.size(node))],
     ["Mass", `${number(data.mass(node))} (${percent(share)})`],
-    ["Certainty", certainty < 0 ? "\u2013" : certainty.toFixed(2)],
-    ["Conductance", conductance < 0 ? "\u2013" : conductance.toFixed(2)],
+    ["Certainty", twoDigits(details.certainty[index]!)],
+    ["Conductance", twoDigits(details.conductance[index]!)],
   ];
+  if (details.stability) facts.push(["Stability", twoDigits(details.stability[index]!)]);
   const pairs = facts.map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value)),
   );
   return element("dl", {}, ...pairs);
+}
+
+/** A number from 0 to 1, or a dash where it is not defined. */
+function twoDigits(value: number): string {
+  return value < 0 ? "\u2013" : value.toFixed(2);
+}
+
+/** What stability means, and how often the cluster was lost. */
+function stability(index: number, { lost }: Details, { data }: Known): HTMLElement[] {
+  const { rounds } = data.head;
+  if (!lost || rounds === null) return [];
+  const often = lost[index] ? `in ${count(lost[index])} of them` : "in none of them";
+  const text =
+    `Stability: how well it was found again in ${plural(rounds, "round")} with other edge weights. ` +
+    `1 is always the same. It was lost ${often}.`;
+  return [element("p", { class: "faint" }, text)];
 }
 
 /** Selects the points of the cluster, as a lasso does. */

@@ -1,6 +1,6 @@
 /**
- * The flow between levels: what each cluster gives to each of its parents. Bands are as wide as
- * mass x p(parent | child), so soft parents are seen. Slots are elements that screen readers find.
+ * The flow between levels: where the points of each cluster are on the level above. Bands are as wide as their
+ * mass. Slots are elements that screen readers find.
  */
 import type { Data, Rows } from "../data.ts";
 import { button, drawing, element, inNextFrame } from "../dom.ts";
@@ -57,7 +57,7 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
 
   const order = treeOrder(data);
   const total = data.mass(data.root);
-  let parents: Rows[] | null = null;
+  let flows: Rows[] | null = null;
   let flow: Flow = { slots: [], bands: [] };
   let parts: { of: Slot | Band; item: SVGElement }[] = [];
   let gone = false;
@@ -72,14 +72,12 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
     return nodes.length ? plural(nodes.length, "small cluster") : "others";
   };
 
-  const verb = ({ nodes }: Slot): string => (nodes.length === 1 ? "gives" : "give");
-
-  const gift = (band: Band): string => `${percent(band.mass / band.from.mass)} to ${nameOf(band.to)}`;
+  const shareIn = (band: Band): string => percent(band.mass / band.from.mass);
 
   /** What a band is; of what is outside, only what comes in is known. */
   const sentence = (band: Band): string =>
     band.from.nodes.length
-      ? `${nameOf(band.from)} ${verb(band.from)} ${gift(band)}`
+      ? `${shareIn(band)} of ${nameOf(band.from)} is in ${nameOf(band.to)}`
       : `${percent(band.mass / band.to.mass)} of ${nameOf(band.to)} comes from others`;
 
   const describe = (slot: Slot): string => {
@@ -92,8 +90,8 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
       "point",
     );
     const share = percent(sum((node) => data.mass(node)) / total);
-    const gifts = bands.length ? [`${verb(slot)} ${bands.map(gift).join(", ")}`] : [];
-    return [nameOf(slot), points, `${share} of the mass`, ...gifts].join(", ");
+    const above = bands.map((band) => `${shareIn(band)} in ${nameOf(band.to)}`);
+    return [nameOf(slot), points, `${share} of the mass`, ...above].join(", ");
   };
 
   const draw = (): void => {
@@ -102,10 +100,10 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
     leastText.textContent = `${least.value} %`;
     least.setAttribute("aria-valuetext", leastText.textContent);
     out.hidden = store.state.zoom === data.root;
-    if (gone || !parents || !width || !height) return;
+    if (gone || !flows || !width || !height) return;
     const { chosen, zoom } = store.state;
     const inner = height - MARGIN.top - MARGIN.bottom;
-    flow = flowOf(data, order, parents, { focus: zoom, chosen, least: store.state.least, height: inner });
+    flow = flowOf(data, order, flows, { focus: zoom, chosen, least: store.state.least, height: inner });
     picture.setAttribute("width", String(width));
     picture.setAttribute("height", String(height));
     tip.hidden = true;
@@ -285,7 +283,7 @@ function mountFlow(place: HTMLElement, data: Data, store: Store): View {
   });
   const below = data.levels.slice(0, -1).map((_, level) => data.links(level));
   void Promise.all(below).then((links) => {
-    parents = links.map((each) => each.parents!);
+    flows = links.map((each) => each.flow!);
     draw();
   });
   return {

@@ -2,10 +2,10 @@
  * The map of points. Colors blend by membership on the chosen level, or stand for labels; torn points are faint.
  * Clusters have labels where they fit. The pointer shows names, texts and pictures, and a lasso selects points.
  */
-import { quadtree, type Quadtree } from "d3-quadtree";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
-import { FAR, type Data } from "../data.ts";
+import Flatbush from "flatbush";
+import { FAR, type Data, type Points } from "../data.ts";
 import { button, element, inNextFrame } from "../dom.ts";
 import { Pictures } from "../pictures.ts";
 import type { Store } from "../state.ts";
@@ -77,7 +77,7 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   const picture = new Picture(canvas, area, aspect, data, store);
   let moved: ZoomTransform = zoomIdentity;
   let drawn: Drawn | null = null;
-  let tree: Quadtree<number> | null = null;
+  let places: Flatbush | null = null;
   let inside = false; // whether the pointer is here, where it emphasizes nothing
   let gone = false;
   let request = 0;
@@ -168,15 +168,11 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   /** The point nearest to a place on the screen, or null. */
   const pointNear = (x: number, y: number, near: number): number | null => {
     if (!drawn) return null;
-    const { points } = drawn;
     const at = transform();
-    tree ??= quadtree<number>()
-      .x((point) => points.x[point]!)
-      .y((point) => points.y[point]! * aspect)
-      .addAll(Array.from({ length: points.count }, (_, point) => point));
+    places ??= indexed(drawn.points, aspect);
     const left = (x - at.x) / at.scaleX;
     const top = ((y - at.y) / at.scaleY) * aspect;
-    return tree.find(left, top, Math.max(near, radius()) / at.scaleX) ?? null;
+    return places.neighbors(left, top, 1, Math.max(near, radius()) / at.scaleX)[0] ?? null;
   };
 
   const pointUnder = (event: PointerEvent | MouseEvent): number | null => {
@@ -285,4 +281,12 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
       place.replaceChildren();
     },
   };
+}
+
+/** Where points are, so that the nearest one is found at once. Units of y are by `aspect` longer than those of x. */
+function indexed({ count, x, y }: Points, aspect: number): Flatbush {
+  const places = new Flatbush(count, 16, Float32Array);
+  for (let point = 0; point < count; point++) places.add(x[point]!, y[point]! * aspect);
+  places.finish();
+  return places;
 }
