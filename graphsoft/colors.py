@@ -31,6 +31,7 @@ __all__ = [
     "class_colors",
     "cluster_colors",
     "hex_colors",
+    "ink_on",
     "level_colors",
     "rgb_of_hex",
 ]
@@ -284,6 +285,17 @@ def level_colors(count: int) -> list[str]:
     hue = np.linspace(150, 380, count) if count > 1 else np.array([252.0])
     lightness = np.where(np.arange(count) % 2, LIGHTEST, (DARKEST + LIGHTEST) / 2)
     return hex_colors(_rgb(hue, np.full(count, 0.24), lightness))
+
+
+def ink_on(colors: Array) -> list[str]:
+    """Choose black or white for text on each of these colors: contrast is then at least 4.5.
+
+    Examples
+    --------
+    >>> ink_on(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.5]]))
+    ['#000000', '#ffffff']
+    """
+    return ["#000000" if light else "#ffffff" for light in _linear(colors) @ _LUMINANCE > 0.179]
 
 
 def hex_colors(colors: Array) -> list[str]:

@@ -8,7 +8,7 @@ Head, as JSON in the page itself:
   ``format`` 1, ``title``, ``points`` (n), ``shown``, ``edges``, ``components``,
   ``notes`` (texts: what was done), ``limits`` (texts: what was left out of the page),
   ``features`` (what a score measures, or null), ``rounds`` (of the stability, or null),
-  ``box`` ([x0, y0, x1, y1] of the coordinates), ``given`` (whether the caller gave the coordinates),
+  ``box`` ([x0, y0, x1, y1] of the coordinates of all points), ``given`` (whether the caller gave them),
   ``images`` (null, ``{"form": "files"}``, or
   ``{"form": "sheets", "width", "height", "columns", "rows", "sheets"}``),
   ``levels`` ([{"clusters", "log_likelihood", "status", "entropy"}], finest first; ``entropy`` the largest),
@@ -26,7 +26,7 @@ Of each level l, as ``l/...``, with m clusters:
   rows of m: apart_count, apart_feature u, apart_score f4 (with features; features are listed in ``features``)
   rows of m: central_count, central_point u (exemplars, the most central first)
   rows of m: torn_count, torn_cluster u, torn_point u (the most torn between the two, grouped by cluster)
-  rows of shown points: share_count u1, share_cluster u, share u1 (membership times 255, the largest first)
+  rows of shown points: share_count u1, share_cluster u, share_part u1 (memberships times 255, largest first)
   entropy u1[shown] (times 255 / the level's largest)
   rows of m: class_count, class_label u, class_points u (of all n points, with labels)
 
@@ -49,21 +49,18 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.explorer.given import Given
 from graphsoft.explorer.packing import Members, clean_text, narrowed
+from graphsoft.explorer.rows import NEAREST, SHARES, largest_in_rows, starts_of, torn_points
 from graphsoft.explorer.sampling import Sample, chosen_points, chosen_texts
+from graphsoft.linalg.csr import without_diagonal
 
-__all__ = ["Content", "LevelFacts", "content_of"]
+__all__ = ["Content", "HierarchyFacts", "LevelFacts", "box_of", "content_of"]
 
 FORMAT = 1
-# Entries in a row: memberships of a point, edges of a cluster, and nearest clusters.
-SHARES, EDGES, NEAREST = 4, 8, 6
+EDGES = 8  # of a cluster
 CLOSE = 6  # nearest points of a point
-# Points most torn between two clusters. A smaller share than the least one is not torn.
-TORN, MIN_TORN = 3, 0.05
 MIN_FLOW = 0.001  # smaller parts of a cluster are not drawn
-TOP = 255  # shares are written as whole numbers up to this
+SHARE = 255  # shares are written as whole numbers up to this
 FAR = 65535  # and coordinates up to this
-
-Rows = tuple[Array, Array, Array]  # counts, columns, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +112,39 @@ class LevelFacts:
     status: str
 
 
+@dataclass(frozen=True, eq=False)
+class HierarchyFacts:
+    """What is known of a whole hierarchy of n points.
+
+    Attributes
+    ----------
+    adjacency : csr_array of shape (n, n)
+        Edges between points.
+    coordinates : ndarray of shape (n, 2)
+        Where points are on the map.
+    edges, components : int
+    notes : sequence of str
+        What was done.
+    features : str or None
+        What the scores of features measure.
+    rounds : int or None
+        Of the stability, where it is known.
+    cluster_names : mapping of str to str
+        Names of clusters, by id.
+    label_color : ndarray of uint8, shape (number of labels, 3), or None
+    """
+
+    adjacency: sp.csr_array
+    coordinates: Array
+    edges: int
+    components: int
+    notes: Sequence[str]
+    features: str | None
+    rounds: int | None
+    cluster_names: Mapping[str, str]
+    label_color: Array | None
+
+
 @dataclass(frozen=True)
 class Content:
     """A whole page but for its code: the head, and the members."""
@@ -123,65 +153,44 @@ class Content:
     members: Members
 
 
-def content_of(
-    levels: Sequence[LevelFacts],
-    given: Given,
-    facts: Mapping[str, Any],
-    names: Mapping[str, str],
-    adjacency: sp.csr_array,
-    label_color: Array | None,
-    max_points: int,
-) -> Content:
-    """Put the content of a page together.
+def content_of(levels: Sequence[LevelFacts], facts: HierarchyFacts, given: Given, max_points: int) -> Content:
+    """Put the content of a page together; `levels` has the finest first.
 
-    Parameters
-    ----------
-    levels : sequence of LevelFacts
-        Finest first.
-    given : Given
-        What the caller knows of the points.
-    facts : mapping
-        ``edges, components, notes, features, rounds`` of the head.
-    names : mapping of str to str
-        Names of clusters, by id.
-    adjacency : csr_array of shape (n, n)
-        Edges between points.
-    label_color : ndarray of uint8, shape (number of labels, 3), or None
-    max_points : int
-        Of more points there is a sample of about so many.
+    Of more than `max_points` points there is a sample of about so many.
     """
     members = Members()
     needed = {point for level in levels for points in level.central for point in points}
     sample = chosen_points(levels[0].labels, needed, max_points)
     features: dict[str, int] = {}
     heads = [_add_level(members, f"{at}/", level, sample, features) for at, level in enumerate(levels)]
-    members.add_json("cluster_names", {id: clean_text(name) for id, name in names.items()})
+    members.add_json("cluster_names", {id: clean_text(name) for id, name in facts.cluster_names.items()})
     if features:
         members.add_json("features", list(features))
-    box = _add_places(members, given.coordinates[sample.points])
+    box = _add_places(members, facts.coordinates, sample)
     limits = [*sample.notes]
-    if len(sample.points) < len(given.coordinates):
+    if len(sample.points) < len(facts.coordinates):
         members.add_array("row", sample.points.astype(np.uint32))
-    counts, columns, _ = _largest(_without_diagonal(adjacency[sample.points][:, sample.points]), CLOSE)
-    members.add_array("close_count", narrowed(counts))
-    members.add_array("close_point", narrowed(columns))
+    among = without_diagonal(facts.adjacency[sample.points][:, sample.points])
+    _add_rows(members, "", ("close_count", "close_point"), largest_in_rows(among, CLOSE)[:2])
     if given.names is not None:
         members.add_json("names", [given.names[point] for point in sample.points.tolist()])
     if given.texts is not None:
         kept, note = chosen_texts([given.texts[point] for point in sample.points.tolist()])
         members.add_json("texts", kept)
         limits += note
-    if given.labels is not None and label_color is not None:
+    if given.labels is not None and facts.label_color is not None:
         _add_labels(members, levels, given.labels, sample)
-        members.add_array("label_color", label_color.ravel())
+        members.add_array("label_color", facts.label_color.ravel())
     images = None
     if given.images is not None:
         images, note = given.images.add_to(members, sample.points)
         limits += note
     head = {
-        "format": FORMAT, "title": given.title, "points": len(given.coordinates), "shown": len(sample.points),
-        **facts, "limits": limits, "box": box, "given": given.placed, "images": images, "levels": heads,
-        "members": members.table,
+        "format": FORMAT, "title": given.title, "points": len(facts.coordinates),
+        "shown": len(sample.points), "edges": facts.edges, "components": facts.components,
+        "notes": [*facts.notes], "limits": limits, "features": facts.features,
+        "rounds": facts.rounds, "box": box,
+        "given": given.coordinates is not None, "images": images, "levels": heads, "members": members.table,
     }  # fmt: skip
     return Content(head, members)
 
@@ -202,15 +211,15 @@ def _add_level(
         members.add_array(prefix + "stability", _or_minus_one(overlap))
         members.add_array(prefix + "lost", narrowed(lost))
     if level.parents is not None:
-        rows = _largest(level.parents, level.parents.shape[1])
-        members.add_array(prefix + "parent", narrowed(rows[1][_starts(rows[0])[:-1]]))
+        rows = largest_in_rows(level.parents, level.parents.shape[1])
+        members.add_array(prefix + "parent", narrowed(rows[1][starts_of(rows[0])]))
         _add_rows(members, prefix, ("parents_count", "parents_cluster", "parents_chance"), rows)
     if level.flow is not None:
-        rows = _largest(level.flow, level.flow.shape[1], MIN_FLOW)
+        rows = largest_in_rows(level.flow, level.flow.shape[1], MIN_FLOW)
         _add_rows(members, prefix, ("flow_count", "flow_cluster", "flow_share"), rows)
-    graph = _largest(_without_diagonal(level.graph), EDGES)
+    graph = largest_in_rows(without_diagonal(level.graph), EDGES)
     _add_rows(members, prefix, ("graph_count", "graph_cluster", "graph_weight"), graph)
-    near = _largest(_without_diagonal(level.chances), NEAREST)
+    near = largest_in_rows(without_diagonal(level.chances), NEAREST)
     _add_rows(members, prefix, ("near_count", "near_cluster", "near_chance"), near)
     if any(level.apart):
         apart = [(features.setdefault(clean_text(name), len(features)), score) for row in level.apart
@@ -219,20 +228,16 @@ def _add_level(
         columns = np.array([column for column, _ in apart])
         scores = np.array([score for _, score in apart])
         _add_rows(members, prefix, ("apart_count", "apart_feature", "apart_score"), (counts, columns, scores))
-    members.add_array(prefix + "central_count", narrowed([len(points) for points in level.central]))
-    central = [point for points in level.central for point in points]
-    members.add_array(prefix + "central_point", narrowed(sample.places(np.array(central, dtype=np.int64))))
-    shares = _largest(level.memberships[sample.points], SHARES)
-    torn_counts, others, torn = torn_points(shares, count)
-    members.add_array(prefix + "torn_count", narrowed(torn_counts))
-    members.add_array(prefix + "torn_cluster", narrowed(others))
-    members.add_array(prefix + "torn_point", narrowed(torn))
-    members.add_array(prefix + "share_count", narrowed(shares[0]))
-    members.add_array(prefix + "share_cluster", narrowed(shares[1]))
-    members.add_array(prefix + "share", np.rint(shares[2] * TOP).astype(np.uint8))
+    counts = np.array([len(points) for points in level.central])
+    central = np.array([point for points in level.central for point in points], dtype=np.int64)
+    _add_rows(members, prefix, ("central_count", "central_point"), (counts, sample.places(central)))
+    shares = largest_in_rows(level.memberships[sample.points], SHARES)
+    _add_rows(members, prefix, ("torn_count", "torn_cluster", "torn_point"), torn_points(shares, count))
+    shares = *shares[:2], np.rint(shares[2] * SHARE).astype(np.uint8)
+    _add_rows(members, prefix, ("share_count", "share_cluster", "share_part"), shares)
     entropy = level.entropy[sample.points]
     largest = max(float(entropy.max()), 1e-9)
-    members.add_array(prefix + "entropy", np.rint(entropy * (TOP / largest)).astype(np.uint8))
+    members.add_array(prefix + "entropy", np.rint(entropy * (SHARE / largest)).astype(np.uint8))
     likelihood = level.log_likelihood if np.isfinite(level.log_likelihood) else None
     return {
         "clusters": count,
@@ -242,100 +247,39 @@ def _add_level(
     }
 
 
-def torn_points(shares: Rows, clusters: int) -> Rows:
-    """List for every cluster the points most torn between it and each other cluster.
-
-    Parameters
-    ----------
-    shares : counts, clusters and memberships of points, the largest first
-    clusters : int
-
-    Returns
-    -------
-    ndarray of shape (clusters,), two ndarrays of int
-        How many entries each cluster has; the other clusters; the points. At most `NEAREST` other clusters,
-        those with the most torn point first, and `TORN` points for each.
-
-    Examples
-    --------
-    >>> shares = np.array([2, 2, 1]), np.array([0, 1, 1, 0, 1]), np.array([0.6, 0.4, 0.7, 0.3, 1.0])
-    >>> [part.tolist() for part in torn_points(shares, 2)]
-    [[2, 2], [1, 1, 0, 0], [0, 1, 0, 1]]
-    """
-    counts, columns, values = shares
-    starts = _starts(counts)[:-1]
-    parts = []
-    for first in range(SHARES):
-        for second in range(first + 1, SHARES):
-            points = np.flatnonzero(counts > second)
-            one, other = starts[points] + first, starts[points] + second
-            torn = values[other] >= MIN_TORN
-            points, one, other = points[torn], one[torn], other[torn]
-            parts.append((columns[one], columns[other], points, values[other]))
-            parts.append((columns[other], columns[one], points, values[other]))
-    own, other, points, share = (np.concatenate([part[at] for part in parts]) for at in range(4))
-    order = np.lexsort((points, -share, other, own))
-    own, other, points, share = own[order], other[order], points[order], share[order]
-    pair = own.astype(np.int64) * clusters + other
-    kept = _rank(pair) < TORN
-    own, other, points, share, pair = own[kept], other[kept], points[kept], share[kept], pair[kept]
-    _, firsts, pairs = np.unique(pair, return_index=True, return_inverse=True)
-    ranked = np.lexsort((other[firsts], -share[firsts], own[firsts]))
-    place = np.empty(len(firsts), dtype=np.int64)
-    place[ranked] = _rank(own[firsts][ranked])
-    kept = place[pairs] < NEAREST
-    order = np.lexsort((np.arange(len(own))[kept], place[pairs][kept], own[kept]))
-    own, other, points = own[kept][order], other[kept][order], points[kept][order]
-    return np.bincount(own, minlength=clusters), other, points
-
-
-def _rank(sorted_groups: Array) -> Array:
-    """Count from 0 within each group."""
-    begins = np.flatnonzero(np.diff(sorted_groups, prepend=-1))
-    lengths = np.diff(np.append(begins, len(sorted_groups)))
-    return np.asarray(np.arange(len(sorted_groups)) - np.repeat(begins, lengths))
-
-
-def _largest(matrix: sp.csr_array, count: int, least: float = 0.0) -> Rows:
-    """Take the entries above `least` of each row, the largest first; of equal ones the lower column."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    large = matrix.data > least
-    rows, columns, values = rows[large], matrix.indices[large], matrix.data[large]
-    order = np.lexsort((columns, -values, rows))
-    order = order[_rank(rows[order]) < count]
-    return np.bincount(rows[order], minlength=matrix.shape[0]), columns[order], values[order]
-
-
-def _without_diagonal(matrix: sp.csr_array) -> sp.csr_array:
-    coordinates = matrix.tocoo()
-    off = coordinates.row != coordinates.col
-    entries = (coordinates.data[off], (coordinates.row[off], coordinates.col[off]))
-    return sp.csr_array(entries, shape=matrix.shape)
-
-
-def _add_rows(members: Members, prefix: str, names: tuple[str, str, str], rows: Rows) -> None:
-    counts, columns, values = rows
-    members.add_array(prefix + names[0], narrowed(counts))
-    members.add_array(prefix + names[1], narrowed(columns))
-    members.add_array(prefix + names[2], values.astype(np.float32))
-
-
-def _starts(counts: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(counts)])
+def _add_rows(members: Members, prefix: str, names: Sequence[str], rows: Sequence[Array]) -> None:
+    """Add counts, columns and perhaps values of rows, each by its name."""
+    for name, values in zip(names, rows, strict=True):
+        whole = values.dtype.kind in "iu"
+        members.add_array(prefix + name, narrowed(values) if whole else values.astype(np.float32))
 
 
 def _or_minus_one(values: Array) -> Array:
     return np.where(np.isfinite(values), values, -1.0).astype(np.float32)
 
 
-def _add_places(members: Members, coordinates: Array) -> list[float]:
-    """Add the coordinates, as whole numbers across their box, which is returned."""
+def box_of(coordinates: Array) -> Array:
+    """Return the lower and the upper corner of the box around places; where they have no extent, it has some.
+
+    Examples
+    --------
+    >>> box_of(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[1., 5.],
+           [3., 7.]])
+    """
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    places = np.rint((coordinates - low) / span * FAR).astype(np.uint16)
+    side = float((high - low).max()) or 1.0
+    beyond = np.maximum(low + side, np.nextafter(low, np.inf))  # also where the side is lost in rounding
+    return np.array([low, np.where(high > low, high, beyond)])
+
+
+def _add_places(members: Members, coordinates: Array, sample: Sample) -> list[float]:
+    """Add coordinates, as whole numbers across the box of all, which is returned."""
+    low, high = box_of(coordinates)
+    places = np.rint((coordinates[sample.points] - low) / (high - low) * FAR).astype(np.uint16)
     members.add_array("x", np.ascontiguousarray(places[:, 0]))
     members.add_array("y", np.ascontiguousarray(places[:, 1]))
-    return [float(number) for number in (*low, *(low + span))]
+    return [*low.tolist(), *high.tolist()]
 
 
 def _add_labels(
@@ -348,6 +292,6 @@ def _add_labels(
     for at, level in enumerate(levels):
         shape = (len(level.mass), len(names))
         table = sp.csr_array((np.ones(len(numbers)), (level.labels, numbers)), shape=shape)
-        counts, columns, points = _largest(table, len(names))
-        for name, values in (("class_count", counts), ("class_label", columns), ("class_points", points)):
-            members.add_array(f"{at}/{name}", narrowed(values))
+        counts, columns, points = largest_in_rows(table, len(names))
+        rows = counts, columns, points.astype(np.int64)
+        _add_rows(members, f"{at}/", ("class_count", "class_label", "class_points"), rows)

@@ -13,6 +13,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.explorer.images import Images, checked_images
 from graphsoft.explorer.packing import clean_text
 from graphsoft.input.constraints import is_missing, objects_of
+from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.names import in_row_order
 
 __all__ = ["Given", "checked_given", "texts_of"]
@@ -23,14 +24,12 @@ MISSING = "missing"  # what points without a label are shown as
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What is known of n points.
+    """What the caller knows of n points; None is not given.
 
     Attributes
     ----------
     title : str
-    coordinates : ndarray of shape (n, 2)
-    placed : bool
-        Whether the caller gave the coordinates.
+    coordinates : ndarray of shape (n, 2), or None
     names, texts : list of str, or None
     labels : pair of list of str and ndarray of int, or None
         The distinct labels, and for each point the number of its own.
@@ -38,8 +37,7 @@ class Given:
     """
 
     title: str
-    coordinates: Array
-    placed: bool
+    coordinates: Array | None = None
     names: list[str] | None = None
     texts: list[str] | None = None
     labels: tuple[list[str], Array] | None = None
@@ -47,15 +45,21 @@ class Given:
 
 
 def checked_given(
-    nodes: Sequence[Any], *, names: Any, texts: Any, images: Any, labels: Any, title: Any
-) -> dict[str, Any]:
-    """Check what is said of the points `nodes`; the result are fields of :class:`Given`.
+    nodes: Sequence[Any],
+    *,
+    names: Any = None,
+    texts: Any = None,
+    images: Any = None,
+    labels: Any = None,
+    coordinates: Any = None,
+    title: Any = None,
+) -> Given:
+    """Check what is said of the points `nodes`.
 
     Examples
     --------
-    >>> others = {"texts": None, "images": None, "title": None}
-    >>> found = checked_given(range(2), names=["a", 7], labels={1: "x", 0: "y"}, **others)
-    >>> found["title"], found["names"], found["labels"]
+    >>> found = checked_given(range(2), names=["a", 7], labels={1: "x", 0: "y"})
+    >>> found.title, found.names, found.labels
     ('2 points', ['a', '7'], (['x', 'y'], array([1, 0])))
     """
     if title is not None and not isinstance(title, str):
@@ -63,13 +67,14 @@ def checked_given(
     listed = None if labels is None else _listed("labels", labels, nodes)
     if images is not None and getattr(images, "ndim", 1) == 1:  # else pixels of all points
         images = _listed("images", images, nodes)
-    return {
-        "title": f"{len(nodes):,} points" if title is None or not title.strip() else clean_text(title),
-        "names": None if names is None else texts_of("names", _listed("names", names, nodes)),
-        "texts": None if texts is None else texts_of("texts", _listed("texts", texts, nodes)),
-        "labels": None if listed is None else _numbered(texts_of("labels", listed, MISSING)),
-        "images": None if images is None else checked_images(images, len(nodes)),
-    }
+    return Given(
+        title=f"{len(nodes):,} points" if title is None or not title.strip() else clean_text(title),
+        coordinates=None if coordinates is None else checked_coordinates(coordinates, nodes),
+        names=None if names is None else texts_of("names", _listed("names", names, nodes)),
+        texts=None if texts is None else texts_of("texts", _listed("texts", texts, nodes)),
+        labels=None if listed is None else _numbered(texts_of("labels", listed, MISSING)),
+        images=None if images is None else checked_images(images, len(nodes)),
+    )
 
 
 def _listed(argument: str, values: Any, nodes: Sequence[Any]) -> list[Any]:

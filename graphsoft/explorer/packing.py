@@ -20,7 +20,7 @@ from graphsoft.aliases import Array
 __all__ = ["Members", "clean_text", "narrowed", "printable_text", "unpacked"]
 
 # What a member can be, by the letters that the page knows it by.
-KINDS = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "i4": np.int32, "f4": np.float32}
+KINDS = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}
 LETTERS = {np.dtype(kind): letters for letters, kind in KINDS.items()}
 JSON, BYTES = "json", "bytes"
 LEVEL = 6  # of compression: more takes three times as long, and saves some percent

@@ -34,7 +34,7 @@ class Explorer:
     content: Content
 
     def __repr__(self) -> str:
-        return f"Explorer({self.content.head['points']:,} points, {len(self.html):,} bytes)"
+        return f"Explorer({self.content.head['points']:,} points, {len(self.html.encode()):,} bytes)"
 
     def _repr_html_(self) -> str:
         # without allow-same-origin, the page cannot reach the notebook

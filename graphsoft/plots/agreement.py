@@ -10,7 +10,7 @@ from graphsoft.colors import level_colors, rgb_of_hex
 from graphsoft.errors import InputError, shown
 from graphsoft.plots.reading import level_of
 from graphsoft.plots.surface import axes_of, heading, ink, legend, name_ticks, place_labels, write_cells
-from graphsoft.plots.text import counted, showable
+from graphsoft.plots.text import counted, left_out, showable
 from graphsoft.result.comparison import Comparison
 from graphsoft.result.stability import LOST, Stability
 
@@ -67,8 +67,8 @@ def stability(found: Stability, ax: Any = None) -> Any:
     spots = np.vstack(places)
     order = np.argsort(spots[:, 1], kind="stable")[:NAMED]
     place_labels(ax, spots - np.array([0.0, 0.05]), ids, order.tolist())
-    notes = [f"at or below the dotted line a cluster is lost; over {found.rounds} rounds", legend(ax)]
-    heading(ax, "How surely clusters are found again", "; ".join(filter(None, notes)))
+    note = f"at or below the dotted line a cluster is lost; over {found.rounds} rounds"
+    heading(ax, "How surely clusters are found again", note, legend(ax))
     return ax
 
 
@@ -130,11 +130,9 @@ def _compare_levels(found: Comparison, ax: Any) -> Any:
     missing += name_ticks(ax, "y", range(rows), [f"{size:,}" for size in sizes])
     ax.set_xlabel("clusters of the other, level by level")
     ax.set_ylabel("clusters of this one")
-    written = write_cells(ax, scores, image, "{:.2f}")
-    notes = ["a frame is around the nearest level of the other"]
-    notes += [] if written else ["a full color is 1"]
-    notes += [f"{counted(missing, 'label')} left out"] if missing else []
-    heading(ax, "Adjusted Rand index of levels", "; ".join(notes))
+    full = "" if write_cells(ax, scores, image, "{:.2f}") else "a full color is 1"
+    note = "a frame is around the nearest level of the other"
+    heading(ax, "Adjusted Rand index of levels", note, full, left_out(missing))
     return ax
 
 
@@ -151,12 +149,9 @@ def _compare_clusters(found: Comparison, level: int, ax: Any) -> Any:
     ]
     missing = name_ticks(ax, "y", range(len(drawn)), names)
     ax.set_xlabel("overlap with the best match")
-    notes = (
-        [f"of {len(matches):,} clusters the {MOST} heaviest are drawn"] if len(drawn) < len(matches) else []
-    )
-    notes += [f"{counted(missing, 'label')} left out"] if missing else []
-    again = sum(match.overlap > LOST for match in matches)
-    one, size = found.adjusted_rand[level, found.nearest[level]], len(matches)
-    notes = [f"adjusted Rand index {one:.2f}", *notes]
-    heading(ax, f"{again:,} of {size:,} clusters found again", "; ".join(notes))
+    again, size = sum(match.overlap > LOST for match in matches), len(matches)
+    notes = [f"adjusted Rand index {found.adjusted_rand[level, found.nearest[level]]:.2f}"]
+    if len(drawn) < size:
+        notes.append(f"of {size:,} clusters the {MOST} heaviest are drawn")
+    heading(ax, f"{again:,} of {size:,} clusters found again", *notes, left_out(missing))
     return ax

@@ -7,14 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.colors import cluster_colors
+from graphsoft.colors import cluster_colors, ink_on
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import choice
 from graphsoft.plots.reading import name_of
 from graphsoft.plots.surface import (
     axes_of,
     background,
-    contrasting,
     fits,
     heading,
     name_ticks,
@@ -22,7 +21,7 @@ from graphsoft.plots.surface import (
     size_in_pixels,
     write,
 )
-from graphsoft.plots.text import counted, listed, text_size
+from graphsoft.plots.text import left_out, listed, text_size
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.tree import Node, Tree
 
@@ -119,7 +118,7 @@ def _icicle(ax: Any, tree: Tree) -> str:
     ax.set_xlim(0, 1)
     _level_axis(ax, tree, -0.5, len(tree.level_sizes) - 0.5)
     room = tall / len(tree.level_sizes)
-    written, inks = 0, contrasting(colors)
+    written, inks = 0, ink_on(colors)
     for at, node in enumerate(_clusters(tree)):
         width = (right[at] - left[at]) * wide
         if width < 10:  # no text is as narrow
@@ -136,7 +135,7 @@ def _icicle(ax: Any, tree: Tree) -> str:
         written += 1
     ax.set_xticks([])
     ax.set_xlabel("share of the graph's weight" if tree.root.mass > 0 else "share of the points")
-    return _left_out(len(_clusters(tree)) - written)
+    return left_out(len(_clusters(tree)) - written)
 
 
 def _dendrogram(ax: Any, tree: Tree) -> str:
@@ -173,7 +172,7 @@ def _dendrogram(ax: Any, tree: Tree) -> str:
     missing = len(inner) - place_labels(ax, places, names, heaviest)
     ends = [middle[leaf.id] for leaf in leaves]
     missing += name_ticks(ax, "x", ends, [name_of(tree.names, leaf.id) for leaf in leaves], rotation=90)
-    return _left_out(missing)
+    return left_out(missing)
 
 
 def _middles(tree: Tree) -> tuple[dict[str, float], list[Node]]:
@@ -194,7 +193,3 @@ def _level_axis(ax: Any, tree: Tree, lowest: float, highest: float) -> None:
     ax.set_ylabel("level")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-
-
-def _left_out(count: int) -> str:
-    return f"{counted(count, 'label')} left out" if count else ""

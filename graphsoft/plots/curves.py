@@ -107,10 +107,8 @@ def trace(h: Hierarchy, ax: Any = None) -> Any:
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("round")
     ax.set_ylabel("distance to the last value")
-    notes = [legend(ax)]
-    if drawn < len(h):
-        notes.append(f"{counted(len(h) - drawn, 'level')} without a second round")
-    heading(ax, "How the levels converged", "; ".join(filter(None, notes)))
+    short = f"{counted(len(h) - drawn, 'level')} without a second round" if drawn < len(h) else ""
+    heading(ax, "How the levels converged", legend(ax), short)
     return ax
 
 
@@ -169,5 +167,5 @@ def suggestion(found: Suggestion, ax: Any = None) -> Any:
     notes = [found.reason]
     if found.candidates and found.by_falls:
         notes.append("above the dotted line a number stands out more than where there are no clusters")
-    heading(ax, f"Suggested: {many}{levels}", "; ".join(notes))
+    heading(ax, f"Suggested: {many}{levels}", *notes)
     return ax

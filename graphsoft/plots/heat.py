@@ -11,9 +11,9 @@ from graphsoft.aliases import Array
 from graphsoft.colors import NEUTRAL, blend, cluster_colors, rgb_of_hex
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import rows_to_one
-from graphsoft.plots.reading import aggregated, checked, folded, level_of, name_of, tree_order
+from graphsoft.plots.reading import aggregated, checked, folded, level_of, name_of, names_in, tree_order
 from graphsoft.plots.surface import axes_of, heading, name_ticks, size_in_pixels, write_cells
-from graphsoft.plots.text import counted
+from graphsoft.plots.text import counted, left_out
 from graphsoft.result.comparison import as_named_clusters
 from graphsoft.result.hierarchy import Hierarchy
 
@@ -60,8 +60,9 @@ def memberships(h: Hierarchy, level: int = -1, ax: Any = None) -> Any:
     ax = axes_of(ax, (5.0, 5.0))
     shares, order = h[level].memberships, tree_order(h.tree)[level]
     points, clusters = shares.shape
-    rows, per_row = _rows(ax, h[level].labels, order, shares)
-    per_column = -(-clusters // max(_pixels(ax)[0] // 2, MOST))
+    wide, tall = map(int, size_in_pixels(ax))
+    rows, per_row = _rows(max(tall, 50), h[level].labels, order, shares)
+    per_column = -(-clusters // max(wide // 2, MOST))
     columns = np.argsort(order) // per_column
     means = aggregated(rows, columns, shares) / np.bincount(rows)[:, None]
     joined = sp.csr_array((np.ones(clusters), (columns, np.arange(clusters))))
@@ -70,30 +71,26 @@ def memberships(h: Hierarchy, level: int = -1, ax: Any = None) -> Any:
     image[:, :, 3] = means.clip(0, 1)
     edges = (-0.5, means.shape[1] - 0.5, points, 0)
     ax.imshow(image, aspect="auto", interpolation="nearest", extent=edges)
-    names = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in order[::per_column]]
+    names = names_in(h, level, order[::per_column])
     missing = name_ticks(ax, "x", range(len(names)), names, rotation=90)
     ax.set_yticks([])
     ax.set_ylabel(counted(points, "point"))
-    notes = [f"each row is the mean of {per_row:,} points"] if per_row > 1 else []
-    together = f"each column holds {per_column:,} clusters, the first of which is named"
-    notes += [together] if per_column > 1 else []
-    notes += [f"{counted(missing, 'label')} left out"] if missing else []
-    heading(ax, f"Probability of each cluster of level {level}", "; ".join(notes))
+    notes = []
+    if per_row > 1:
+        notes.append(f"each row is the mean of {per_row:,} points")
+    if per_column > 1:
+        notes.append(f"each column holds {per_column:,} clusters, the first of which is named")
+    heading(ax, f"Probability of each cluster of level {level}", *notes, left_out(missing))
     return ax
 
 
-def _pixels(ax: Any) -> tuple[int, int]:
-    wide, tall = size_in_pixels(ax)
-    return int(wide), int(tall)
-
-
-def _rows(ax: Any, labels: Array, order: Array, shares: sp.csr_array) -> tuple[Array, int]:
-    """Return the row of the picture that each point stands in, and how many points share a row."""
+def _rows(most: int, labels: Array, order: Array, shares: sp.csr_array) -> tuple[Array, int]:
+    """Return which of at most so many rows each point stands in, and how many points share a row."""
     place = np.argsort(order)
     surest = shares.max(axis=1).toarray().ravel()
     rank = np.empty(len(labels), dtype=np.int64)
     rank[np.lexsort((-surest, place[labels]))] = np.arange(len(labels))
-    per_row = -(-len(labels) // max(_pixels(ax)[1], 50))
+    per_row = -(-len(labels) // most)
     return rank // per_row, per_row
 
 
@@ -149,7 +146,7 @@ def confusion(h: Hierarchy, labels: Any, level: int = -1, ax: Any = None) -> Any
     image = np.empty((*numbers.shape, 4))
     image[:, :, :3], image[:, :, 3] = colors, numbers / np.maximum(numbers.sum(axis=0), 1)
     ax.imshow(image, aspect="auto", interpolation="nearest")
-    ids = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
+    ids = names_in(h, level, kept)
     ids += ["others"] * (len(kept) < len(sizes))
     missing = name_ticks(ax, "x", range(len(ids)), ids, rotation=90)
     names = [name_of({}, classes[each]) for each in kept_classes]
@@ -162,9 +159,7 @@ def confusion(h: Hierarchy, labels: Any, level: int = -1, ax: Any = None) -> Any
         notes.append(f"the {len(sizes) - len(kept):,} smallest clusters share the last column")
     if len(kept_classes) < len(classes):
         notes.append(f"the {len(classes) - len(kept_classes):,} smallest classes share the last row")
-    if missing:
-        notes.append(f"{counted(missing, 'label')} left out")
     if not write_cells(ax, numbers, image, "{:,.4g}"):
         notes.append("a full color is a cluster of one class")
-    heading(ax, f"Points of each class in each cluster of level {level}", "; ".join(notes))
+    heading(ax, f"Points of each class in each cluster of level {level}", *notes, left_out(missing))
     return ax

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.colors import cluster_colors
-from graphsoft.plots.reading import checked, level_of, name_of, weights
-from graphsoft.plots.surface import axes_of, heading, ink, place_labels
-from graphsoft.plots.text import counted
+from graphsoft.plots.reading import checked, level_of, names_in, weights
+from graphsoft.plots.surface import axes_of, bare, heading, ink, place_labels
+from graphsoft.plots.text import left_out
 from graphsoft.result.hierarchy import Hierarchy
 
 __all__ = ["cluster_graph"]
@@ -58,18 +58,15 @@ def cluster_graph(h: Hierarchy, level: int = -1, ax: Any = None) -> Any:
     found = h.circles()[level]
     places, radius = found.centers[kept], found.radii[kept]
     _draw(ax, places, ends[heavy], weight[heavy], radius, cluster_colors(h)[level][kept])
-    labels = [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in kept]
+    labels = names_in(h, level, kept)
     heaviest = np.argsort(-share[kept], kind="stable").tolist()
     written = place_labels(ax, places, labels, heaviest)
     notes = []
     if len(kept) < len(share):
         notes.append(f"the {len(kept)} heaviest, {share[kept].sum():.0%} of the weight, are drawn")
-    if not heavy.all():
-        notes.append(f"{counted(int(np.count_nonzero(~heavy)), 'lighter edge')} left out")
-    if written < len(kept):
-        notes.append(f"{counted(len(kept) - written, 'label')} left out")
+    notes += [left_out(int((~heavy).sum()), "lighter edge"), left_out(len(kept) - written)]
     many = f"the {len(share):,} clusters" if len(share) > 1 else "one cluster"
-    heading(ax, f"Graph of {many} of level {level}", "; ".join(notes))
+    heading(ax, f"Graph of {many} of level {level}", *notes)
     return ax
 
 
@@ -97,8 +94,4 @@ def _draw(ax: Any, places: Array, ends: Array, weight: Array, radius: Array, col
     low, high = (places - radius[:, None]).min(axis=0), (places + radius[:, None]).max(axis=0)
     ax.update_datalim([low, high])
     ax.margins(0.12)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    ax.autoscale_view()
+    bare(ax)

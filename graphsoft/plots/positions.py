@@ -13,9 +13,9 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.checks import integer, number
 from graphsoft.input.coordinates import checked_coordinates
-from graphsoft.plots.reading import checked, level_of, name_of
-from graphsoft.plots.surface import axes_of, background, heading, ink, place_labels, size_in_pixels
-from graphsoft.plots.text import counted, showable
+from graphsoft.plots.reading import checked, level_of, names_in
+from graphsoft.plots.surface import axes_of, background, bare, heading, ink, place_labels, size_in_pixels
+from graphsoft.plots.text import counted, left_out, showable
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.walks import MAX_STEPS, multistep
 
@@ -67,7 +67,7 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
     torn = number("torn", torn, minimum=0, maximum=1)
     places = _places(h, coordinates)
     ax = axes_of(ax, (5.6, 5.0))
-    left_out = _draw_edges(ax, h, places, 0.1)
+    undrawn = _draw_edges(ax, h, places, 0.1)
     shares = h[level].memberships
     colors = cluster_colors(h)[level]
     area = _area(ax, len(places))
@@ -79,15 +79,15 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
         if chosen.any():
             spots = ax.scatter(*places[chosen].T, s=area, c=mixed[chosen], zorder=2, rasterized=not few)
             spots.set(linewidths=min(width, 1.0), edgecolors=ink(ax))
-    _bare(ax)
+    bare(ax)
     unnamed = _name_clusters(ax, h, level, places)
     count = len(colors)
     parts = f"{count:,} clusters" if count > 1 else "one cluster"
-    notes = ["torn points have an outline" if outlined else "torn points are faint"] if between.any() else []
-    notes += [f"{counted(left_out, 'edge')} left out"] if left_out else []
-    notes += [f"{counted(unnamed, 'name')} left out"] if unnamed else []
+    how = "have an outline" if outlined else "are faint"
+    notes = [f"torn points {how}"] if between.any() else []
+    notes += [left_out(undrawn, "edge"), left_out(unnamed, "name")]
     among = f", {between.mean():.0%} of the points torn" if count > 1 else ""
-    heading(ax, f"{parts} of level {level}{among}", "; ".join(notes))
+    heading(ax, f"{parts} of level {level}{among}", *notes)
     return ax
 
 
@@ -120,15 +120,6 @@ def _area(ax: Any, points: int) -> float:
     return float(np.clip(0.35 * wide * tall / points, 0.5, 40))
 
 
-def _bare(ax: Any) -> None:
-    """Show no axes, and the same scale along both."""
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    ax.autoscale_view()
-
-
 def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
     """Write the names that clusters have, and return how many do not fit."""
     mass = h[level].mass
@@ -139,7 +130,7 @@ def _name_clusters(ax: Any, h: Hierarchy, level: int, places: Array) -> int:
     weight = np.asarray(shares.sum(axis=0)).ravel()
     middles = np.asarray(shares.T @ places) / np.maximum(weight, 1e-300)[:, None]
     named = [at for at in named if weight[at] > 0]
-    labels = [name_of(h.cluster_names, f"{level}-{at}") for at in named]
+    labels = names_in(h, level, named)
     order = np.argsort(-weight[named], kind="stable")[:MOST_NAMES]
     return len(named) - place_labels(ax, middles[named], labels, order.tolist())
 
@@ -167,7 +158,7 @@ def walk(
     level : int, optional
         Walk from point to point by way of the clusters of this level. Give one of the two.
     coordinates : array-like of shape (n, 2), or mapping from ``h.nodes``, optional
-        By default the features, if there are two.
+        Such as a UMAP. By default the features if there are two, else ``h.layout()``.
 
     Returns
     -------
@@ -195,7 +186,7 @@ def walk(
         raise InputError("steps", "got both or neither of steps and level", "give one of the two")
     if steps is not None:
         similar = multistep(h.graph, integer("steps", steps, 1, MAX_STEPS)).row(row)
-        what = f"after {steps:,} step{'s' * (steps > 1)}"
+        what = f"after {counted(steps, 'step')}"
     else:
         level = level_of(level, len(h))
         similar = h[level].equivalent_adjacency.row(row)
@@ -208,16 +199,15 @@ def walk(
     full = cluster_colors(h)[-1][[h[-1].labels[row]]]
     colors = _shades(background(ax), full, strength)
     order = np.argsort(strength, kind="stable")
-    left_out = _draw_edges(ax, h, places, 0.06)
+    undrawn = _draw_edges(ax, h, places, 0.06)
     few = len(places) <= MOST_SHAPES
     area = _area(ax, len(places))
     ax.scatter(*places[order].T, s=area, c=colors[order], linewidths=0, zorder=2, rasterized=not few)
     ax.scatter(
         *places[row], s=max(6 * area, 60), marker="*", color=ink(ax), edgecolors=background(ax), zorder=4
     )
-    _bare(ax)
-    note = f"{counted(left_out, 'edge')} left out" if left_out else ""
-    heading(ax, f"Similarity to {showable(point)} {what}", note)
+    bare(ax)
+    heading(ax, f"Similarity to {showable(point)} {what}", left_out(undrawn, "edge"))
     return ax
 
 

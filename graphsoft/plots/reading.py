@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,17 @@ from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels
 from graphsoft.tree import Tree
 
-__all__ = ["aggregated", "checked", "folded", "level_of", "name_of", "parents_in", "tree_order", "weights"]
+__all__ = [
+    "aggregated",
+    "checked",
+    "folded",
+    "level_of",
+    "name_of",
+    "names_in",
+    "parents_in",
+    "tree_order",
+    "weights",
+]
 
 
 def checked(h: Any) -> Hierarchy:
@@ -35,6 +46,11 @@ def level_of(level: Any, count: int) -> int:
 def name_of(names: Any, id: str) -> str:
     """Return what a cluster is called in a picture: its name if it has one, else its id."""
     return showable(names.get(id, id))
+
+
+def names_in(h: Hierarchy, level: int, clusters: Iterable[int]) -> list[str]:
+    """Return what clusters of a level are called in a picture."""
+    return [name_of(h.cluster_names, f"{level}-{cluster}") for cluster in clusters]
 
 
 def weights(h: Hierarchy) -> list[Array]:

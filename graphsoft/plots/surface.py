@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.colors import rgb_of_hex
+from graphsoft.colors import ink_on, rgb_of_hex
 from graphsoft.errors import InputError, shown
 from graphsoft.plots.text import LINE, font_size, styled, text_size
 
@@ -17,7 +17,7 @@ __all__ = [
     "NOTE",
     "axes_of",
     "background",
-    "contrasting",
+    "bare",
     "fits",
     "heading",
     "ink",
@@ -71,19 +71,6 @@ def background(ax: Any) -> str:
     return str(to_hex(opaque[0])) if opaque else "#ffffff"
 
 
-def contrasting(colors: Array) -> list[str]:
-    """Choose black or white for text on each of these colors: contrast is then at least 4.5.
-
-    Examples
-    --------
-    >>> contrasting(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.5]]))
-    ['#000000', '#ffffff']
-    """
-    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
-    light = linear @ [0.2126, 0.7152, 0.0722] > 0.179
-    return ["#000000" if each else "#ffffff" for each in light]
-
-
 def size_in_pixels(ax: Any) -> tuple[float, float]:
     """Return the width and the height of axes."""
     box = ax.get_window_extent()
@@ -120,17 +107,26 @@ def name_ticks(ax: Any, axis: str, places: Sequence[float], names: Sequence[str]
     return len(places) - len(texts)
 
 
-def heading(ax: Any, title: str, note: str = "") -> None:
-    """Write a title, and below it what the picture leaves out or how it is to be read."""
+def bare(ax: Any) -> None:
+    """Show no axes, and the same scale along both."""
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    ax.autoscale_view()
+
+
+def heading(ax: Any, title: str, *notes: str) -> None:
+    """Write a title, and below it the notes that are not empty: how to read the picture, what it lacks."""
     text, plain = styled(_wrapped(ax, title, "medium"))
-    notes = _wrapped(ax, note, "small")
-    lines = notes.count("\n") + 1 if notes else 0
+    note = _wrapped(ax, "; ".join(filter(None, notes)), "small")
+    lines = note.count("\n") + 1 if note else 0
     pad = 6 + lines * LINE * font_size("small")
     ax.set_title(text, loc="left", fontsize="medium", pad=pad, **plain)
-    if notes:
+    if note:
         below = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
         ax.annotate(
-            notes, (0, 1), **below, va="bottom", fontsize="small", color=ink(ax), alpha=0.8, gid=NOTE,
+            note, (0, 1), **below, va="bottom", fontsize="small", color=ink(ax), alpha=0.8, gid=NOTE,
             annotation_clip=False, linespacing=LINE - 0.1, parse_math=False, usetex=False,
         )  # fmt: skip
 
@@ -155,7 +151,7 @@ def write_cells(ax: Any, numbers: Array, image: Array, pattern: str) -> bool:
     opacity = image[:, :, 3:]
     seen = image[:, :, :3] * opacity + rgb_of_hex(background(ax)) * (1 - opacity)
     for row in range(rows):
-        for column, color in enumerate(contrasting(seen[row])):
+        for column, color in enumerate(ink_on(seen[row])):
             write(ax, column, row, texts[row][column], color=color, ha="center", va="center")
     return True
 

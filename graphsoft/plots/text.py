@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-__all__ = ["columns", "counted", "font_size", "listed", "showable", "styled", "text_size"]
+__all__ = ["columns", "counted", "font_size", "left_out", "listed", "showable", "styled", "text_size"]
 
 # Longer names are cut.
 LONGEST = 28
@@ -50,6 +50,17 @@ def counted(count: int, what: str) -> str:
     ('1 label', '1,200 labels')
     """
     return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def left_out(count: int, what: str = "label") -> str:
+    """Say how many are left out, if any are.
+
+    Examples
+    --------
+    >>> left_out(2), left_out(1, "edge"), left_out(0)
+    ('2 labels left out', '1 edge left out', '')
+    """
+    return f"{counted(count, what)} left out" if count else ""
 
 
 def columns(text: str) -> float:

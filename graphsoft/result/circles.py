@@ -69,11 +69,11 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     [[0.5, 1.0], [50.5, 1.0]]
     """
     check_levels(h.levels, len(h.graph))
-    if coordinates is None:
-        coordinates = h.layout()
-    places = checked_coordinates(coordinates, h.nodes)
-    middle, unit = places.mean(axis=0), float(np.abs(places - places.mean(axis=0)).max()) or 1.0
-    places = (places - middle) / unit
+    places = checked_coordinates(h.layout() if coordinates is None else coordinates, h.nodes)
+    middle = places.mean(axis=0)
+    places = places - middle
+    unit = float(np.abs(places).max()) or 1.0
+    places /= unit
     # a disk of uniform density has twice the square of this radius
     spread = float((places**2).sum(axis=1).mean()) or 1.0
     found = []

@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
-from graphsoft.explorer.content import LevelFacts, content_of
-from graphsoft.explorer.given import Given, checked_given, texts_of
+from graphsoft.explorer.content import HierarchyFacts, LevelFacts, box_of, content_of
+from graphsoft.explorer.given import checked_given, texts_of
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.checks import integer
-from graphsoft.input.coordinates import checked_coordinates
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.result.circles import Circles, weights_of
 from graphsoft.result.description import certainties
@@ -101,29 +100,36 @@ def explore(
         names = graph.nodes
     _check_stability(h, stability)
     max_points = integer("max_points", max_points, 1)
-    known = checked_given(graph.nodes, names=names, texts=texts, images=images, labels=labels, title=title)
+    given = checked_given(
+        graph.nodes,
+        names=names,
+        texts=texts,
+        images=images,
+        labels=labels,
+        coordinates=coordinates,
+        title=title,
+    )
     table, columns = _features(h, features)
-    placed = coordinates is not None
-    places = checked_coordinates(coordinates, graph.nodes) if placed else None  # checked before long work
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
-    if places is None:
-        places = h.layout().astype(np.float64)
-    given = Given(coordinates=places, placed=placed, **known)
+    places = h.layout().astype(np.float64) if given.coordinates is None else given.coordinates
+    low, high = box_of(places)
+    circles = h.circles((places - low) / (high - low).max())
     colors = [_bytes_of(each) for each in cluster_colors(h)]
-    circles = h.circles(_in_box(places))
     levels = [
         _facts(h, level, colors[level], circles[level], apart[level], stability) for level in range(len(h))
     ]
-    facts = {
-        "edges": h.report.edges,
-        "components": h.report.components,
-        "notes": list(h.report.notes),
-        "features": None if apart[0] is None else apart[0].meaning,
-        "rounds": None if stability is None else int(stability.rounds),
-    }
-    label_color = None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1])))
-    content = content_of(levels, given, facts, h.cluster_names, graph.adjacency, label_color, max_points)
-    page = Explorer(content)
+    facts = HierarchyFacts(
+        adjacency=graph.adjacency,
+        coordinates=places,
+        edges=h.report.edges,
+        components=h.report.components,
+        notes=h.report.notes,
+        features=None if apart[0] is None else apart[0].meaning,
+        rounds=None if stability is None else int(stability.rounds),
+        cluster_names=h.cluster_names,
+        label_color=None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1]))),
+    )
+    page = Explorer(content_of(levels, facts, given, max_points))
     if path is None:
         return page
     page.save(path)
@@ -183,13 +189,6 @@ def _dimensions(values: Any) -> int:
         return np.ndim(values)
     except ValueError:  # rows of different lengths
         return 0
-
-
-def _in_box(places: Array) -> Array:
-    """Move and scale coordinates into their box, whose longer side becomes 1."""
-    low = places.min(axis=0)
-    side = float((places.max(axis=0) - low).max()) or 1.0
-    return np.asarray((places - low) / side)
 
 
 def _apart(h: Hierarchy, level: int, table: Any, columns: Any) -> Distinctive | None:

@@ -26,8 +26,9 @@ test("keys work anywhere but where a text is written, and are told by a help", a
   await page.fill("#search", "");
   await page.locator(".cells").focus();
   await page.keyboard.press("?");
-  const help = page.getByRole("dialog", { name: "Help" });
+  const help = page.getByRole("dialog", { name: "Keys, mouse and fingers" });
   await help.waitFor();
+  assert.equal(await help.evaluate((each) => each.scrollTop), 0);
   await page.keyboard.press("[");
   assert.equal(new URL(page.url()).hash, "#level=1");
   await pictured(page, "40-help");

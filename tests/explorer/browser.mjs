@@ -58,10 +58,17 @@ export async function pictured(page, name) {
 
 export const cell = (page, id) => page.locator(`[id="cell-${id}"]`);
 
-/** A place on the map, in parts of its width and height. */
+/** A place on the map, in parts of its width and height; in whole pixels, as a click has it. */
 export async function onMap(page, x, y) {
   const box = await page.locator(".map").boundingBox();
-  return [box.x + box.width * x, box.y + box.height * y];
+  return [Math.round(box.x + box.width * x), Math.round(box.y + box.height * y)];
+}
+
+/** Fingers, as Chromium has them from a touch screen. */
+export async function fingers(page) {
+  const session = await page.context().newCDPSession(page);
+  return (type, ...places) =>
+    session.send("Input.dispatchTouchEvent", { type, touchPoints: places.map(([x, y], id) => ({ x, y, id })) });
 }
 
 /** Draw a line around a part of the map, whose corners are parts of its width and height. */

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DESK, PAGES, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
+import {
+  DESK, PAGES, PHONE, cell, launched, noViolation, onMap, opened, pane, pictured, saved,
+} from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -11,14 +13,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-const cell = (page, id) => page.locator(`[id="cell-${id}"]`);
 const heading = (page) => page.locator(".panel .heading h2").first();
-
-/** The middle of the map, moved by some pixels. */
-async function onMap(page, x = 0, y = 0) {
-  const box = await page.locator(".map").boundingBox();
-  return [box.x + box.width / 2 + x, box.y + box.height / 2 + y];
-}
 
 /** How many different colors a canvas shows. */
 function colors(page, selector) {
@@ -146,12 +141,8 @@ test("a cluster is renamed, the address keeps the name, and Python can read all 
   await page.keyboard.press("Enter");
   await page.locator(".panel h2", { hasText: "my <b>own</b> name" }).waitFor();
   assert.match(await cell(page, "1-2").innerText(), /my <b>own/);
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Save names" }).click(),
-  ]);
-  const names = JSON.parse(readFileSync(await download.path(), "utf8"));
-  assert.deepEqual(names, { "1-2": "my <b>own</b> name", "2-0": "curved" });
+  const names = await saved(page, "Save names");
+  assert.deepEqual(JSON.parse(names.text), { "1-2": "my <b>own</b> name", "2-0": "curved" });
   await pictured(page, "5-renamed");
   await page.reload();
   await page.locator(".panel h2", { hasText: "my <b>own</b> name" }).waitFor();
@@ -163,9 +154,9 @@ test("the map is moved and zoomed, and points under the pointer are shown and ch
   await page.waitForTimeout(300);
   const picture = () => page.locator(".map > canvas").evaluate((canvas) => canvas.toDataURL());
   const first = await picture();
-  await page.mouse.move(...(await onMap(page)));
+  await page.mouse.move(...(await onMap(page, 0.5, 0.5)));
   await page.mouse.down();
-  await page.mouse.move(...(await onMap(page, 60, 30)), { steps: 4 });
+  await page.mouse.move(...(await onMap(page, 0.6, 0.6)), { steps: 4 });
   await page.mouse.up();
   await page.waitForTimeout(100);
   assert.notEqual(await picture(), first);
@@ -176,7 +167,7 @@ test("the map is moved and zoomed, and points under the pointer are shown and ch
   await page.waitForTimeout(200);
   assert.equal(await picture(), first);
   for (let step = 0; step < 200 && (await page.locator(".map .tip").isHidden()); step++) {
-    await page.mouse.move(...(await onMap(page, ((step * 37) % 200) - 100, ((step * 53) % 200) - 100)));
+    await page.mouse.move(...(await onMap(page, 0.4 + ((step * 37) % 200) / 1000, 0.3 + ((step * 53) % 200) / 500)));
     await page.waitForTimeout(30);
   }
   await page.locator(".map .tip canvas").waitFor();
@@ -222,7 +213,7 @@ test("on a phone the parts are seen one at a time, and nothing is wider than the
   const { page, watched } = await opened(browser, "digits", { viewport: PHONE, hasTouch: true, fragment: "#cluster=1-2" });
   const parts = [["Tree", ".tree"], ["Maps", ".stage"], ["Cluster", ".panel"]];
   for (const [name, selector] of parts) {
-    await page.locator(".panes").getByRole("button", { name }).tap();
+    await pane(page, name);
     for (const [, other] of parts) assert.equal(await page.locator(other).isVisible(), other === selector);
     await pictured(page, `10-phone-${name}`);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DESK, PAGES, PHONE, WHOLE, cell, lasso, launched, onMap, opened, pane, pictured, saved } from "./browser.mjs";
+import { DESK, PAGES, PHONE, WHOLE, cell, fingers, lasso, launched, onMap, opened, pane, pictured, saved } from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -197,13 +197,6 @@ test("the most torn point is listed, and the points next to it say why it is tor
   await pictured(page, "34-torn");
   assert.deepEqual(watched, []);
 });
-
-/** Fingers, as Chromium has them from a touch screen. */
-async function fingers(page) {
-  const session = await page.context().newCDPSession(page);
-  return (type, ...places) =>
-    session.send("Input.dispatchTouchEvent", { type, touchPoints: places.map(([x, y], id) => ({ x, y, id })) });
-}
 
 test("on a phone, fingers tap, press, pinch and draw a lasso", async () => {
   const { page, watched } = await opened(browser, "digits", { viewport: PHONE, hasTouch: true, isMobile: true });

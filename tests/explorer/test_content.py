@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import graphsoft
-from graphsoft.colors import class_colors
+from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError
-from graphsoft.explorer.content import CLOSE, MIN_FLOW, NEAREST, SHARES, TORN, torn_points
+from graphsoft.explorer.content import CLOSE, EDGES, MIN_FLOW
 from graphsoft.explorer.packing import KINDS, Members, clean_text, narrowed, unpacked
+from graphsoft.explorer.rows import NEAREST, SHARES, TORN, largest_in_rows, torn_points
 from graphsoft.explorer.sampling import chosen_points, chosen_texts
 
 NAN = float("nan")
@@ -131,7 +132,7 @@ def test_memberships_of_points_are_those_of_the_level(h):
     members = h.explore().content.members
     for at, level in enumerate(h):
         counts = unpacked(members, f"{at}/share_count")
-        clusters, shares = unpacked(members, f"{at}/share_cluster"), unpacked(members, f"{at}/share")
+        clusters, shares = unpacked(members, f"{at}/share_cluster"), unpacked(members, f"{at}/share_part")
         assert counts.max() <= SHARES
         points = np.repeat(np.arange(len(counts)), counts)
         assert np.abs(level.memberships[points, clusters] - shares / 255).max() <= 0.5 / 255 + 1e-9
@@ -174,6 +175,54 @@ def test_torn_points_are_those_of_between(h):
             found = h.between(f"0-{cluster}", f"0-{other}", count=TORN)
             both = level.memberships[:, [cluster, other]].toarray().min(axis=1)
             assert np.allclose(both[mine], both[found.points[: len(mine)]])
+
+
+def naive_torn_points(dense):
+    """For every cluster the others, and the points most torn between the two, looked at one by one."""
+    clusters, found = range(dense.shape[1]), []
+    for own in clusters:
+        between = {}
+        for other in clusters:
+            both = [(-min(row[own], row[other]), point) for point, row in enumerate(dense)]
+            most = sorted(each for each in both if other != own and -each[0] >= 0.05)[:TORN]
+            if most:
+                between[other] = most
+        others = sorted(between, key=lambda other: (between[other][0][0], other))[:NEAREST]
+        found.append([(other, point) for other in others for _, point in between[other]])
+    return found
+
+
+@given(hnp.arrays(np.int64, (20, 9), elements=st.integers(0, 20)))
+def test_torn_points_are_those_that_a_look_at_all_pairs_finds(weights):
+    weights[np.arange(20), np.arange(20) % 9] += 1
+    weights *= np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1) < SHARES
+    dense = weights / weights.sum(axis=1, keepdims=True)
+    counts, others, points = torn_points(largest_in_rows(sp.csr_array(dense), SHARES), 9)
+    pairs = iter(zip(others.tolist(), points.tolist(), strict=True))
+    assert [[next(pairs) for _ in range(count)] for count in counts] == naive_torn_points(dense)
+
+
+def test_colors_edges_and_entropies_are_those_of_the_level(h):
+    content = h.explore().content
+    for at, (level, colors) in enumerate(zip(h, cluster_colors(h), strict=True)):
+        assert np.array_equal(unpacked(content.members, f"{at}/color"), np.rint(255 * colors).ravel())
+        scale = content.head["levels"][at]["entropy"]
+        assert np.allclose(unpacked(content.members, f"{at}/entropy") / 255 * scale, level.entropy, atol=0.01)
+        weights = level.graph.toarray() * (1 - np.eye(len(level.mass)))
+        for cluster, row in enumerate(rows_of(content.members, f"{at}/graph", "cluster", "weight")):
+            heaviest = np.sort(weights[cluster])[::-1][: min(EDGES, (weights[cluster] > 0).sum())]
+            assert [weight for _, weight in row] == pytest.approx(heaviest.tolist())
+            assert weights[cluster, [other for other, _ in row]] == pytest.approx(heaviest)
+
+
+def test_the_head_says_what_the_report_says(h):
+    head = h.explore().content.head
+    report = h.report
+    assert (head["edges"], head["components"]) == (report.edges, report.components)
+    assert head["notes"] == [*report.notes]
+    assert [level["status"] for level in head["levels"]] == [level.status for level in report.levels]
+    found = [level["log_likelihood"] for level in head["levels"]]
+    assert found == [level.log_likelihood for level in report.levels]
 
 
 def test_nobody_torn():
@@ -236,6 +285,27 @@ def test_coordinates_come_back_in_their_box(h):
     same = h.explore(coordinates=np.ones((len(POINTS), 2))).content
     assert unpacked(same.members, "x").max() == 0
     assert not h.explore().content.head["given"]
+
+
+def test_a_line_of_points_has_a_box_as_high_as_it_is_wide(h):
+    line = np.column_stack([POINTS[:, 0] * 1e-3, np.full(len(POINTS), 7.0)])
+    x0, y0, x1, y1 = h.explore(coordinates=line).content.head["box"]
+    assert y0 == 7
+    assert y1 - y0 == pytest.approx(x1 - x0) == pytest.approx(np.ptp(line[:, 0]))
+
+
+def test_the_box_is_that_of_all_points_though_few_are_shown(h):
+    places = POINTS[:, :2].copy()
+    lonely = np.setdiff1d(np.arange(len(POINTS)), unpacked(h.explore(max_points=40).content.members, "row"))[
+        0
+    ]
+    places[lonely] = 100.0  # not shown
+    content = h.explore(coordinates=places, max_points=40).content
+    assert content.head["box"][2:] == [100.0, 100.0]
+    x, y, _ = unpacked(content.members, "2/circle").reshape(-1, 3).T
+    low = places.min(axis=0)
+    centers = h.circles(places)[2].centers
+    assert np.allclose(np.column_stack([x, y]), (centers - low) / (100 - low).max(), atol=1e-4)
 
 
 def test_many_points_are_sampled_and_the_page_says_so(h):

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DESK, PAGES, PHONE, launched, noViolation, opened, pictured } from "./browser.mjs";
+import {
+  DESK, PAGES, PHONE, cell, fingers, launched, noViolation, opened, pane, pictured,
+} from "./browser.mjs";
 
 let browser;
 before(async () => {
@@ -11,7 +13,6 @@ before(async () => {
 });
 after(() => browser.close());
 
-const cell = (page, id) => page.locator(`[id="cell-${id}"]`);
 const circle = (page, id) => page.locator(`[id="circle-${id}"]`);
 const slot = (page, id) => page.locator(`[id="flow-${id}"]`);
 const tab = (page, name) => page.getByRole("tab", { name }).click();
@@ -199,7 +200,7 @@ test("both views fit the window, dark paper and a phone, and axe finds no violat
       for (const size of [{ width: 900, height: 500 }, PHONE, DESK]) {
         await page.setViewportSize(size);
         await page.waitForTimeout(200);
-        if (size === PHONE) await page.locator(".panes").getByRole("button", { name: "Maps" }).click();
+        if (size === PHONE) await pane(page, "Maps");
         await page.waitForTimeout(100);
         const [outer, inner] = [
           await page.locator(view === "flow" ? ".flow" : ".map").boundingBox(),
@@ -219,7 +220,7 @@ test("both views fit the window, dark paper and a phone, and axe finds no violat
 
 test("on a phone a tap chooses, and the button opens", async () => {
   const { page, watched } = await opened(browser, "network", { viewport: PHONE, hasTouch: true, fragment: "#view=clusters" });
-  await page.locator(".panes").getByRole("button", { name: "Maps" }).tap();
+  await pane(page, "Maps");
   await circle(page, "1-0").waitFor();
   const box = await circle(page, "1-0").boundingBox();
   await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
@@ -231,6 +232,45 @@ test("on a phone a tap chooses, and the button opens", async () => {
   await slot(page, "0-2").locator("rect").tap();
   await hash(page, "cluster=0-2");
   await pictured(page, "53-flow-phone");
+  assert.deepEqual(watched, []);
+});
+
+test("a long press on a circle says what it is, and a tap chooses it", async () => {
+  const { page, watched } = await opened(browser, "digits", { viewport: PHONE, hasTouch: true, isMobile: true, fragment: "#view=clusters" });
+  await pane(page, "Maps");
+  await circle(page, "2-0").waitFor();
+  const touch = await fingers(page);
+  const box = await circle(page, "2-0").boundingBox();
+  const place = [box.x + box.width / 2, box.y + box.height / 2];
+  await touch("touchStart", place);
+  await page.waitForTimeout(600);
+  assert.match(await page.locator(".view .tip").innerText(), /^curved, 1,2\d\d points, .*, 8 clusters inside$/);
+  await pictured(page, "54-clusters-phone-press");
+  await noViolation(page);
+  await touch("touchEnd");
+  await page.waitForTimeout(100);
+  assert.equal(new URL(page.url()).hash, "#view=clusters");
+  await page.touchscreen.tap(...place);
+  await hash(page, "cluster=2-0");
+  assert.ok(await page.locator(".view .tip").isHidden());
+  assert.deepEqual(watched, []);
+});
+
+test("in high contrast, circles that are not chosen have faint colors of their own", async () => {
+  const { page, watched } = await opened(browser, "cloud", { forcedColors: "active", fragment: "#view=clusters" });
+  await circle(page, "2-0").waitFor();
+  await page.evaluate(() => {
+    window.filled = new Set();
+    const fill = CanvasRenderingContext2D.prototype.fill;
+    CanvasRenderingContext2D.prototype.fill = function () {
+      window.filled.add(this.fillStyle);
+      fill.call(this);
+    };
+  });
+  await page.locator(".map").press("ArrowRight");
+  await chosen(page, "2-0");
+  await page.waitForTimeout(200);
+  assert.equal(await page.evaluate(() => window.filled.size), 5);
   assert.deepEqual(watched, []);
 });
 

@@ -11,7 +11,7 @@ import graphsoft
 from graphsoft import plots
 from graphsoft.colors import blend, cluster_colors
 from graphsoft.errors import InputError
-from graphsoft.plots.surface import NOTE
+from graphsoft.plots.surface import NOTE, place_labels
 from graphsoft.result.stability import Stability
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
@@ -149,6 +149,8 @@ def test_memberships_are_the_opacity_of_their_cells(h):
     np.testing.assert_allclose(image[0, :, :3], cluster_colors(h)[0][columns], atol=1e-6)
     likeliest = image[:, :, 3].argmax(axis=1)
     assert (np.diff(likeliest) >= 0).all()
+    surest = image[:, :, 3].max(axis=1)
+    assert (np.diff(surest)[np.diff(likeliest) == 0] <= 0).all()
 
 
 def test_many_points_share_rows_and_many_clusters_columns(large):
@@ -239,6 +241,24 @@ def test_circles_of_the_cluster_graph_are_as_large_as_masses_and_do_not_overlap(
         np.testing.assert_array_equal(one.vertices, other.vertices)
 
 
+def test_the_cluster_graph_has_the_four_heaviest_edges_of_each_cluster(h):
+    lines, _ = plots.cluster_graph(h, 0, new_axes()).collections
+    joined = h[0].graph.toarray() * (1 - np.eye(12))
+    fourth = np.sort(joined, axis=1)[:, -4]
+    least = np.minimum(fourth[:, None], fourth)  # of either end
+    drawn = np.triu(joined)[np.triu((joined > 0) & (joined >= least))]
+    widths = 0.3 + 6 * drawn / drawn.max()
+    np.testing.assert_allclose(np.sort(lines.get_linewidths()), np.sort(widths))
+    assert len(drawn) < np.count_nonzero(np.triu(joined))
+
+
+def test_labels_that_would_overlap_are_left_out():
+    ax = new_axes()
+    places = np.array([[0.5, 0.5], [0.52, 0.5], [0.5, 0.8], [0.999, 0.2]])
+    assert place_labels(ax, places, ["first", "second", "third", "beyond"], [0, 1, 2, 3]) == 2
+    assert written(ax) == ["first", "third"]
+
+
 def test_confusion_counts_points_of_classes(h):
     known = {name: "AB"[row % 2] for row, name in enumerate(h.nodes)}
     ax = plots.confusion(h, known, -1, new_axes())
@@ -302,26 +322,6 @@ def test_a_suggestion_without_candidates_says_why():
     found = graphsoft.suggest_levels(nx.empty_graph(5))
     ax = plots.suggestion(found, new_axes())
     assert note_of(ax) == found.reason
-
-
-def test_stability_has_a_dot_for_each_cluster(h):
-    found = as_stable(h)
-    ax = plots.stability(found, new_axes())
-    top, finest = ax.collections
-    np.testing.assert_allclose(np.asarray(finest.get_offsets())[:, 1], found.clusters[0])
-    np.testing.assert_allclose(np.asarray(top.get_offsets())[:, 0], found.sizes[1])
-    assert "0-0" in written(ax)
-
-
-def test_compare_shows_scores_and_overlaps(h):
-    other = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[9, 5, 3])
-    found = h.compare(other)
-    ax = plots.compare(found, ax=new_axes())
-    assert written(ax) == [f"{score:.2f}" for row in found.adjusted_rand[::-1] for score in row]
-    assert [patch.get_x() + 0.46 for patch in ax.patches] == pytest.approx(found.nearest[::-1])
-    ax = plots.compare(found, 0, new_axes())
-    overlaps = [match.overlap for match in sorted(found.matches[0], key=lambda match: -match.expected_size)]
-    assert [bar.get_width() for bar in ax.patches] == pytest.approx(overlaps)
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])

@@ -1,6 +1,6 @@
 /** The state as the fragment of the address, so that a link and the back button lead to it. */
 import type { Data } from "./data.ts";
-import type { Shape, State, Store } from "./state.ts";
+import { changesAny, type Key, type State, type Store } from "./state.ts";
 
 /** What the fragment holds, in this order. */
 type Kept = Pick<
@@ -52,7 +52,7 @@ export function stateOf(fragment: string, data: Data, first: Kept, stages: reado
     zoom: data.node(parts.get("zoom") ?? "") ?? data.root,
     open: new Set(nodesOf(parts.get("open") ?? "", data)),
     least: least === null ? first.least : least / 100,
-    shape: shape === "icicle" || shape === "treemap" ? (shape satisfies Shape) : first.shape,
+    shape: shape === "icicle" || shape === "treemap" ? shape : first.shape,
     coloring: parts.get("color") === "labels" && data.has("label") ? "labels" : "clusters",
     stage: stages.includes(stage) ? stage : first.stage,
     search: parts.get("search") ?? "",
@@ -88,12 +88,13 @@ function namesOf(text: string | null, data: Data): Map<string, string> {
   return names;
 }
 
-/** Keep the address and the store in step. A change of these fields becomes a step of the back button. */
-const STEPS = new Set<keyof State>(["chosen", "level", "zoom", "open", "shape", "coloring", "stage"]);
+/** A change of these fields becomes a step of the back button. */
+const PAGES: readonly Key[] = ["chosen", "level", "zoom", "open", "shape", "coloring", "stage"];
 
 /** What the history holds beside addresses that were written here, and not typed. */
 const OURS = "explorer";
 
+/** Keep the address and the store in step. */
 export function followAddress(store: Store, data: Data, stages: readonly string[]): void {
   const first: Kept = store.state;
   let following = false;
@@ -124,6 +125,6 @@ export function followAddress(store: Store, data: Data, stages: readonly string[
     read(true);
   });
   store.subscribe((_, changed) => {
-    if (!following) write([...changed].some((key) => STEPS.has(key)) ? "pushState" : "replaceState");
+    if (!following) write(changesAny(changed, ...PAGES) ? "pushState" : "replaceState");
   });
 }

@@ -1,6 +1,6 @@
 /**
  * What a page holds, with types. The contract is that of graphsoft/explorer/content.py, which lists all members
- * with their shapes at its top: change both together.
+ * with their shapes at its top; tests/explorer/test_contract.py compares both.
  *
  * Clusters of all levels are nodes with one numbering: the finest level first, by index within a level, and the
  * root of all last. A node's id is "level-index", or "root". Points of the page are numbered from 0.
@@ -8,6 +8,7 @@
  * `Data.open` decodes only what the tree needs. All else is decoded when it is first asked for, and kept.
  */
 import { arrayOf, bytesOf, inflated, isArrayKind, type Numbers } from "./decode.ts";
+import { colorAt, type Color } from "./format.ts";
 
 export interface Head {
   format: number;
@@ -35,9 +36,16 @@ export interface LevelHead {
   entropy: number;
 }
 
-export type ImagesHead =
-  | { form: "files" }
-  | { form: "sheets"; width: number; height: number; columns: number; rows: number; sheets: number };
+export interface Sheets {
+  form: "sheets";
+  width: number;
+  height: number;
+  columns: number;
+  rows: number;
+  sheets: number;
+}
+
+export type ImagesHead = { form: "files" } | Sheets;
 
 /** What the tree needs of a level. `first` is the node number of its cluster 0. */
 export interface Level extends LevelHead {
@@ -248,11 +256,9 @@ export class Data {
     return node === this.root ? this.head.points : this.levels[this.levelOf(node)]!.size[this.indexOf(node)]!;
   }
 
-  color(node: number): [number, number, number] {
+  color(node: number): Color {
     if (node === this.root) return [128, 128, 128];
-    const at = 3 * this.indexOf(node);
-    const color = this.levels[this.levelOf(node)]!.color;
-    return [color[at]!, color[at + 1]!, color[at + 2]!];
+    return colorAt(this.levels[this.levelOf(node)]!.color, this.indexOf(node));
   }
 
   links(level: number): Promise<Links> {
@@ -302,13 +308,11 @@ export class Data {
 
   shares(level: number): Promise<Shares> {
     return this.once(`shares ${level}`, async () => {
-      const [count, column, value, entropy] = await Promise.all([
-        this.array(`${level}/share_count`),
-        this.array(`${level}/share_cluster`),
-        this.array(`${level}/share`),
+      const [rows, entropy] = await Promise.all([
+        this.rows(`${level}/share`, "cluster", "part"),
         this.array(`${level}/entropy`) as Promise<Uint8Array>,
       ]);
-      return { start: starts(count), column, value, entropy };
+      return { ...rows, entropy };
     });
   }
 
@@ -331,6 +335,12 @@ export class Data {
   /** Texts of points, features or labels; null if the page has none. */
   texts(name: TextsName): Promise<string[] | null> {
     return this.once(name, async () => (this.has(name) ? ((await this.json(name)) as string[]) : null));
+  }
+
+  /** What a point is called: its name, or its row in the data. */
+  async titleOfPoint(point: number): Promise<string> {
+    const [names, { row }] = await Promise.all([this.texts("names"), this.points()]);
+    return names?.[point] ?? `point ${row?.[point] ?? point}`;
   }
 
   /** The bytes of a member that holds pictures. */
@@ -366,7 +376,8 @@ export class Data {
     return text;
   }
 
-  private once<T>(key: string, make: () => Promise<T>): Promise<T> {
+  /** What is made when it is first asked for, and kept. */
+  once<T>(key: string, make: () => Promise<T>): Promise<T> {
     let kept = this.kept.get(key) as Promise<T> | undefined;
     if (!kept) {
       kept = make();

@@ -1,12 +1,11 @@
 /** From the text of a member, which is base64, to bytes, arrays and values. */
 
-export type Numbers = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array;
+export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array;
 
 const ARRAYS = {
   u1: Uint8Array,
   u2: Uint16Array,
   u4: Uint32Array,
-  i4: Int32Array,
   f4: Float32Array,
 } as const;
 

@@ -89,7 +89,18 @@ export function isPrinting(): boolean {
   return "printing" in document.documentElement.dataset;
 }
 
-/** Colors of the page for a canvas, as rgb(): in style.css they may be colors of the system. */
+/** Call `then` whenever the colors of the system change, until the returned function is called. */
+export function onSystemColors(then: () => void): () => void {
+  const queries = ["(prefers-color-scheme: dark)", "(forced-colors: active)"].map((query) =>
+    window.matchMedia(query),
+  );
+  for (const query of queries) query.addEventListener("change", then);
+  return () => {
+    for (const query of queries) query.removeEventListener("change", then);
+  };
+}
+
+/** Colors of the page for a canvas, as rgb(): in the style they may be colors of the system. */
 export function colorsOf(area: HTMLElement): { paper: string; ink: string; accent: string; font: string } {
   const { backgroundColor, color, caretColor, fontFamily } = getComputedStyle(area);
   return { paper: backgroundColor, ink: color, accent: caretColor, font: fontFamily };

@@ -3,7 +3,7 @@ import { Data } from "./data.ts";
 import { element } from "./dom.ts";
 import { showPage } from "./shell.ts";
 
-/** Members stand in script elements that are no scripts; each is read once, and its text is let go. */
+/** Members stand in script elements that are no scripts, so that the browser keeps them as texts. */
 function member(name: string): string | null {
   const holder = document.getElementById(name === "head" ? "head" : `member:${name}`);
   return holder?.textContent ?? null;

@@ -1,70 +1,48 @@
 /** Pictures of points, cut from sheets or read from files when they are first asked for. */
-import type { Data } from "./data.ts";
+import { starts, type Data, type Sheets } from "./data.ts";
 
-export class Pictures {
-  private readonly data: Data;
-  private readonly sheets = new Map<number, Promise<ImageBitmap>>();
-  private files: Promise<{ bytes: Uint8Array<ArrayBuffer>; start: Uint32Array }> | null = null;
+interface Part {
+  source: ImageBitmap;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
 
-  constructor(data: Data) {
-    this.data = data;
-  }
-
-  /** A canvas with the picture of a point, `size` CSS pixels on its longer side; null if it has none. */
-  async of(point: number, size: number): Promise<HTMLCanvasElement | null> {
-    const images = this.data.head.images;
-    if (!images) return null;
-    try {
-      if (images.form === "files") {
-        const file = await this.file(point);
-        return file && drawn(file, 0, 0, file.width, file.height, size);
-      }
-      const perSheet = images.columns * images.rows;
-      const place = point % perSheet;
-      const sheet = await this.sheet(Math.floor(point / perSheet));
-      const { width, height, columns } = images;
-      return drawn(
-        sheet,
-        (place % columns) * width,
-        Math.floor(place / columns) * height,
-        width,
-        height,
-        size,
-      );
-    } catch {
-      return null; // a file that the browser cannot read
-    }
-  }
-
-  private sheet(number: number): Promise<ImageBitmap> {
-    let sheet = this.sheets.get(number);
-    if (!sheet) {
-      sheet = createImageBitmap(new Blob([this.data.bytes(`image/${number}`)], { type: "image/png" }));
-      this.sheets.set(number, sheet);
-    }
-    return sheet;
-  }
-
-  private async file(point: number): Promise<ImageBitmap | null> {
-    this.files ??= this.data.array("image_size").then((sizes) => {
-      const start = new Uint32Array(sizes.length + 1);
-      for (let at = 0; at < sizes.length; at++) start[at + 1] = start[at]! + sizes[at]!;
-      return { bytes: this.data.bytes("image/0"), start };
-    });
-    const { bytes, start } = await this.files;
-    const file = bytes.subarray(start[point], start[point + 1]);
-    return file.length ? createImageBitmap(new Blob([file])) : null;
+/** A canvas with the picture of a point, `size` CSS pixels on its longer side; null if it has none. */
+export async function pictureOf(point: number, size: number, data: Data): Promise<HTMLCanvasElement | null> {
+  const { images } = data.head;
+  if (!images) return null;
+  try {
+    const part = await (images.form === "files" ? fromFile(point, data) : fromSheet(point, images, data));
+    return part && drawn(part, size);
+  } catch {
+    return null; // a file that the browser cannot read
   }
 }
 
-function drawn(
-  source: ImageBitmap,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-  size: number,
-): HTMLCanvasElement {
+async function fromSheet(point: number, sheets: Sheets, data: Data): Promise<Part> {
+  const { width, height, columns, rows } = sheets;
+  const number = Math.floor(point / (columns * rows));
+  const place = point % (columns * rows);
+  const source = await data.once(`sheet ${number}`, () =>
+    createImageBitmap(new Blob([data.bytes(`image/${number}`)], { type: "image/png" })),
+  );
+  return { source, x: (place % columns) * width, y: Math.floor(place / columns) * height, width, height };
+}
+
+async function fromFile(point: number, data: Data): Promise<Part | null> {
+  const { bytes, start } = await data.once("files", async () => ({
+    bytes: data.bytes("image/0"),
+    start: starts(await data.array("image_size")),
+  }));
+  const file = bytes.subarray(start[point], start[point + 1]);
+  if (!file.length) return null;
+  const source = await createImageBitmap(new Blob([file]));
+  return { source, x: 0, y: 0, width: source.width, height: source.height };
+}
+
+function drawn({ source, x, y, width, height }: Part, size: number): HTMLCanvasElement {
   const scale = size / Math.max(width, height);
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(Math.round(width * scale), 1);

@@ -1,8 +1,8 @@
 /** Lays the page out for paper before it is printed: a canvas keeps the size that it was drawn in. */
 import { drawWaiting } from "./dom.ts";
-import type { View } from "./views/view.ts";
+import type { Sized } from "./views/view.ts";
 
-export function followPrinting(views: readonly View[]): void {
+export function followPrinting(views: readonly Sized[]): void {
   const { dataset } = document.documentElement;
   const redraw = (): void => {
     for (const view of views) view.resize();

@@ -18,7 +18,6 @@ export async function search(text: string, data: Data, store: Store): Promise<Fo
   const seen = new Set<number>();
   const clusters = found.filter(({ node }) => !seen.has(node) && seen.add(node)).slice(0, 2 * MOST);
   const points: Found[] = [];
-  const title = (point: number): string => names?.[point] ?? `point ${point}`;
   for (const [point, name] of (names ?? []).entries()) {
     if (points.length >= MOST) break;
     if (name.toLowerCase().includes(wanted)) points.push({ kind: "point", point, title: name, why: "" });
@@ -29,7 +28,7 @@ export async function search(text: string, data: Data, store: Store): Promise<Fo
     const at = each.toLowerCase().indexOf(wanted);
     if (at < 0) continue;
     const why = each.slice(Math.max(at - AROUND, 0), at + wanted.length + AROUND);
-    points.push({ kind: "point", point, title: title(point), why });
+    points.push({ kind: "point", point, title: await data.titleOfPoint(point), why });
     inTexts++;
   }
   return [...clusters, ...points];

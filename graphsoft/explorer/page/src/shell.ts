@@ -10,7 +10,7 @@ import { STAGE } from "./views/index.ts";
 import { mountPanel } from "./views/panel.ts";
 import { mountSelection } from "./views/selection.ts";
 import { Store, type Scheme } from "./state.ts";
-import type { View, ViewKind } from "./views/view.ts";
+import type { Sized, View, ViewKind } from "./views/view.ts";
 
 /** On a phone one of these is seen at a time. */
 const PANES = [
@@ -37,8 +37,9 @@ export function showPage(body: HTMLElement, data: Data): void {
   const said = element("div", { class: "said", role: "status" });
   body.append(header, main, panes, said);
 
-  const views: View[] = [mountHeader(header, data, store), mountIcicle(tree, data, store)];
-  views.push(mountStage(stage, kinds, data, store), mountPanel(panel, data, store));
+  mountHeader(header, data, store);
+  const views = [mountIcicle(tree, data, store), mountStage(stage, kinds, data, store)];
+  mountPanel(panel, data, store);
 
   const buttons = PANES.map(([pane, title]) =>
     button(title, () => {
@@ -104,7 +105,7 @@ function followKeys(store: Store, data: Data, header: HTMLElement): void {
 }
 
 /** A tab for each kind of view; only the view of the chosen tab is there. */
-function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, store: Store): View {
+function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, store: Store): Sized {
   const area = element("div", { class: "view", role: "tabpanel", id: "stage-view" });
   const tabs = kinds.map((kind) =>
     button(
@@ -118,7 +119,7 @@ function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, 
   const list = element("div", { class: "bar", role: "tablist", "aria-label": "Maps" }, ...tabs);
   const selected = element("div", { class: "selection", role: "group", "aria-label": "Selected points" });
   place.append(list, area, selected);
-  const selection = mountSelection(selected, data, store);
+  mountSelection(selected, data, store);
   let view: View | null = null;
   const show = (): void => {
     view?.destroy();
@@ -145,11 +146,7 @@ function mountStage(place: HTMLElement, kinds: readonly ViewKind[], data: Data, 
     if (changed.has("stage")) show();
   });
   show();
-  const destroy = (): void => {
-    view?.destroy();
-    selection.destroy();
-  };
-  return { resize: () => view?.resize(), destroy };
+  return { resize: () => view?.resize() };
 }
 
 /** The style follows the system, unless light or dark is chosen here. */

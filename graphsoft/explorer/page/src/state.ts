@@ -39,6 +39,11 @@ export interface State {
 export type Key = keyof State;
 export type Listener = (state: Readonly<State>, changed: ReadonlySet<Key>) => void;
 
+/** Whether any of these fields changed. */
+export function changesAny(changed: ReadonlySet<Key>, ...keys: readonly Key[]): boolean {
+  return keys.some((key) => changed.has(key));
+}
+
 /** What undo takes back. Other changes are no steps. */
 const STEPS: readonly Key[] = [
   "chosen",
@@ -97,7 +102,7 @@ export class Store {
     const before = this.current;
     const changed = differences(before, { ...before, ...change });
     if (!changed.size) return;
-    if (step && STEPS.some((key) => changed.has(key))) {
+    if (step && changesAny(changed, ...STEPS)) {
       this.past.push(before);
       if (this.past.length > MAX_STEPS) this.past.shift();
       this.future = [];

@@ -6,10 +6,11 @@ import {
   circleBeside,
   circleHolding,
   circlesOf,
+  closest,
   edgesAmong,
   type Circle,
 } from "../src/views/circles.ts";
-import { mixed } from "../src/format.ts";
+import { computed, mixed } from "../src/format.ts";
 import { madeSource } from "./made.ts";
 
 async function made(): Promise<{
@@ -47,6 +48,18 @@ test("children take the place of a cluster that is open, within its circle", asy
   assert.ok(Math.abs(left.r / right.r - 1.5) < 1e-6);
 });
 
+test("circles come as close as the first two of all pairs let them", () => {
+  for (const count of [0, 1, 2, 60]) {
+    const circles = Array.from({ length: count }, (_, node) => {
+      const [x, y] = [(node * 37) % 101, (node * 53) % 89];
+      return { node, x, y, r: 0.1 + (node % 7) / 20, open: false };
+    });
+    const pairs = circles.flatMap((a, at) => circles.slice(at + 1).map((b) => [a, b] as const));
+    const factors = pairs.map(([a, b]) => (1.3 * (a.r + b.r)) / Math.hypot(a.x - b.x, a.y - b.y));
+    assert.equal(closest(circles), pairs.length ? Math.max(...factors) : 1);
+  }
+});
+
 test("edges join circles of one level, each once, and leave two open ones to their children", async () => {
   const { data, places, graphs, node } = await made();
   const among = (level: number, open: string[], most = 9): string[] => {
@@ -75,7 +88,8 @@ test("places find their innermost circle, and arrows the nearest one ahead", asy
 });
 
 test("faint colors are mixed with paper", () => {
-  assert.deepEqual(mixed([200, 100, 0], "#ffffff", 1), [200, 100, 0]);
-  assert.deepEqual(mixed([200, 100, 0], " #102030", 0), [16, 32, 48]);
-  assert.deepEqual(mixed([200, 100, 0], "#000000", 0.5), [100, 50, 0]);
+  assert.deepEqual(computed("rgb(16, 32, 48)"), [16, 32, 48]);
+  assert.deepEqual(mixed([200, 100, 0], [255, 255, 255], 1), [200, 100, 0]);
+  assert.deepEqual(mixed([200, 100, 0], computed("rgb(16, 32, 48)"), 0), [16, 32, 48]);
+  assert.deepEqual(mixed([200, 100, 0], [0, 0, 0], 0.5), [100, 50, 0]);
 });

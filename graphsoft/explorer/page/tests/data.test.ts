@@ -26,7 +26,7 @@ test("the tree links every cluster with its likeliest parent", async () => {
 test("only what the tree needs is read at first, and nothing twice", async () => {
   const { source, reads } = madeSource();
   const data = await Data.open(source);
-  assert.ok(!reads.has("x") && !reads.has("texts") && !reads.has("0/share"));
+  assert.ok(!reads.has("x") && !reads.has("texts") && !reads.has("0/share_part"));
   await Promise.all([data.points(), data.points(), data.links(0), data.links(0), data.texts("names")]);
   await data.points();
   assert.ok([...reads.values()].every((count) => count === 1));

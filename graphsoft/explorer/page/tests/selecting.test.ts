@@ -117,6 +117,29 @@ test("no text in a table is run by a spreadsheet, and all can be told apart", ()
   assert.equal(csv([["a", 1, 0.5]]), '"a",1,0.5\n');
 });
 
+test("labels appear at the scale that a look at all pairs gives", () => {
+  const random = numbers(3);
+  const labels = Array.from({ length: 300 }, (_, at) => ({
+    x: at % 9 ? random() ** 3 * 100 : 50,
+    y: random() * 100,
+    width: 5 + 60 * random(),
+    height: 5 + 20 * random(),
+  }));
+  const expected: number[] = [];
+  for (const [at, a] of labels.entries()) {
+    const apart = labels
+      .slice(0, at)
+      .map((b) =>
+        Math.min(
+          (a.width + b.width) / 2 / Math.abs(b.x - a.x),
+          (a.height + b.height) / 2 / Math.abs(b.y - a.y),
+        ),
+      );
+    expected.push(Math.max(0, ...apart.filter((scale, other) => scale > expected[other]!)));
+  }
+  assert.deepEqual([...scalesToAppear(labels)], expected);
+});
+
 test("labels never cover each other at any zoom, and once there they stay", () => {
   const random = numbers(7);
   const labels = Array.from({ length: 120 }, () => ({
@@ -126,7 +149,7 @@ test("labels never cover each other at any zoom, and once there they stay", () =
     height: 20,
   }));
   labels.push({ ...labels[0]! }, { x: NaN, y: NaN, width: 9, height: 9 });
-  const from = scalesToAppear(labels, 1e6);
+  const from = scalesToAppear(labels);
   assert.equal(from[0], 0);
   assert.deepEqual([...from.subarray(-2)], [Infinity, Infinity]);
   for (const scale of [0.1, 1, 3, 10, 40, 200, 5000]) {

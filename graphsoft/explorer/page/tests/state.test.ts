@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fragmentOf, stateOf } from "../src/address.ts";
-import { Data } from "../src/data.ts";
+import { Data, type Head } from "../src/data.ts";
 import { search } from "../src/search.ts";
 import { Store, type Key } from "../src/state.ts";
 import { madeSource } from "./made.ts";
@@ -132,6 +132,19 @@ test("what a fragment says wrongly is as at first", async () => {
   assert.equal(fragmentOf(stateOf(wrong, data, first, ["points"]), data, first), "");
   const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "00-1": " good "}')}`;
   assert.deepEqual([...stateOf(names, data, first, []).names], [["0-1", "good"]]);
+});
+
+test("of a sample, points without names are called by their row in the data, also by search", async () => {
+  const { source } = madeSource();
+  const head = JSON.parse(source("head")!) as Head;
+  delete head.members.names;
+  head.members.row = head.members.y!;
+  const data = await Data.open((name) =>
+    name === "head" ? JSON.stringify(head) : source(name === "row" ? "y" : name),
+  );
+  assert.equal(await data.titleOfPoint(1), "point 5");
+  const [found] = await search("two", data, new Store(data, "points"));
+  assert.deepEqual(found, { kind: "point", point: 1, title: "point 5", why: "two" });
 });
 
 test("search finds names, ids, words and texts", async () => {

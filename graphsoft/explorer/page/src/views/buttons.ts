@@ -4,11 +4,22 @@ import { button, element } from "../dom.ts";
 import { rgb, type Color } from "../format.ts";
 import type { Store } from "../state.ts";
 
-/** A color, beside the name of what it stands for. */
-export function swatch(color: Color): HTMLElement {
+/** A color, beside the name of what it stands for; room for one, if that has none. */
+export function swatch(color: Color | null): HTMLElement {
   const made = element("span", { class: "swatch", "aria-hidden": "true" });
-  made.style.backgroundColor = rgb(color);
+  if (color) made.style.backgroundColor = rgb(color);
   return made;
+}
+
+/** While the pointer is on an element, all views emphasize the cluster that it stands for. */
+export function emphasizes(made: HTMLElement, node: number, store: Store): void {
+  // a move, because what comes under a pointer at rest is not meant
+  made.addEventListener("pointermove", () => {
+    store.set({ hovered: node }, { step: false });
+  });
+  made.addEventListener("pointerleave", () => {
+    store.set({ hovered: null }, { step: false });
+  });
 }
 
 export function clusterButton(node: number, data: Data, store: Store): HTMLButtonElement {
@@ -21,13 +32,7 @@ export function clusterButton(node: number, data: Data, store: Store): HTMLButto
     { class: "cluster", title },
   );
   made.append(swatch(data.color(node)), element("bdi", {}, title));
-  // a move, because a button that comes under a pointer at rest is not meant
-  made.addEventListener("pointermove", () => {
-    store.set({ hovered: node }, { step: false });
-  });
-  made.addEventListener("pointerleave", () => {
-    store.set({ hovered: null }, { step: false });
-  });
+  emphasizes(made, node, store);
   return made;
 }
 

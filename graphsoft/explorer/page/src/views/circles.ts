@@ -51,12 +51,8 @@ function circleAt(places: Float32Array, node: number, index: number): Circle {
 
 /** Move and scale circles, so that all of them fill another one. Far ones come closer, as long as none touch. */
 function within(circles: Circle[], outer: Circle): Circle[] {
-  let closer = circles.length > 1 ? 0 : 1;
-  for (const [at, a] of circles.entries()) {
-    for (const b of circles.slice(at + 1))
-      closer = Math.max(closer, (APART * (a.r + b.r)) / (Math.hypot(a.x - b.x, a.y - b.y) || 1));
-  }
-  const moved = circles.map(({ x, y, r }) => ({ x: x * Math.min(closer, 1), y: y * Math.min(closer, 1), r }));
+  const closer = Math.min(closest(circles), 1);
+  const moved = circles.map(({ x, y, r }) => ({ x: x * closer, y: y * closer, r }));
   const around = packEnclose(moved);
   const scale = (INSIDE * outer.r) / (around.r || 1);
   return circles.map((circle, at) => ({
@@ -65,6 +61,23 @@ function within(circles: Circle[], outer: Circle): Circle[] {
     y: outer.y + (moved[at]!.y - around.y) * scale,
     r: circle.r * scale,
   }));
+}
+
+/** The factor by which distances shrink until the first two circles are as close as they may come. */
+export function closest(circles: readonly Circle[]): number {
+  if (circles.length < 2) return 1;
+  const largest = circles.reduce((most, { r }) => Math.max(most, r), 0);
+  const fromLeft = [...circles].sort((a, b) => a.x - b.x);
+  let factor = 0;
+  for (const [at, a] of fromLeft.entries()) {
+    // those further to the right are too far away to matter
+    for (let next = at + 1; next < fromLeft.length; next++) {
+      const b = fromLeft[next]!;
+      if ((b.x - a.x) * factor >= APART * (a.r + largest)) break;
+      factor = Math.max(factor, (APART * (a.r + b.r)) / (Math.hypot(a.x - b.x, a.y - b.y) || 1));
+    }
+  }
+  return factor;
 }
 
 /** The heaviest edges between circles of the same level; between two open ones their children have them. */
@@ -93,9 +106,11 @@ export function edgesAmong(
   return [...edges.values()].sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 
+export type Box = [x0: number, y0: number, x1: number, y1: number];
+
 /** The box around all circles of a level. */
-export function boxOf(places: Float32Array): [x0: number, y0: number, x1: number, y1: number] {
-  const box: ReturnType<typeof boxOf> = [Infinity, Infinity, -Infinity, -Infinity];
+export function boxOf(places: Float32Array): Box {
+  const box: Box = [Infinity, Infinity, -Infinity, -Infinity];
   for (let at = 0; at < places.length; at += 3) {
     const [x, y, r] = [places[at]!, places[at + 1]!, places[at + 2]!];
     box[0] = Math.min(box[0], x - r);

@@ -3,14 +3,24 @@ import { entries, type Details, type Rows } from "../data.ts";
 import { button, element } from "../dom.ts";
 import { count, number, percent, plural } from "../format.ts";
 import { pointsOf } from "../selecting.ts";
-import { clusterButton } from "./buttons.ts";
-import { bar, example, likely, list, meter, MIN_CHANCE, section, type Known } from "./panel_parts.ts";
+import {
+  bar,
+  byCluster,
+  example,
+  heading,
+  likely,
+  list,
+  MIN_CHANCE,
+  section,
+  textBar,
+  type Known,
+} from "./panel_parts.ts";
 
 const MOST_CHILDREN = 12;
 const MOST_CLASSES = 6;
 
 export async function clusterParts(node: number, known: Known): Promise<HTMLElement[]> {
-  const { data } = known;
+  const { data, store } = known;
   const level = data.levelOf(node);
   const index = data.indexOf(node);
   const [links, below, details, features, labels] = await Promise.all([
@@ -20,12 +30,11 @@ export async function clusterParts(node: number, known: Known): Promise<HTMLElem
     data.texts("features"),
     data.texts("labels"),
   ]);
-  const parts: HTMLElement[] = [
-    heading(node, known),
-    numbers(node, details, known),
-    ...stability(index, details, known),
-    selector(node, known),
-  ];
+  const close = (): void => {
+    store.choose(null);
+  };
+  const parts = [heading(store.titleOf(node), "cluster", close), renamer(node, known)];
+  parts.push(numbers(node, details, known), ...stability(index, details, known), selector(node, known));
   const above = data.levels[level + 1];
   if (links.parents && above) {
     const rows = likely(entries(links.parents, index)).map(([parent, chance]) =>
@@ -45,11 +54,12 @@ export async function clusterParts(node: number, known: Known): Promise<HTMLElem
   if (details.classes && labels) parts.push(...classes(node, details.classes, labels, known));
   const central = [...entries(details.central, index)].map(([point]) => example(point, known));
   if (central.length) parts.push(...section("Most central points", ...(await Promise.all(central))));
-  parts.push(...(await torn(level, index, details.torn, known)));
+  const torn = await byCluster("and", entries(details.torn, index), level, known);
+  if (torn.length) parts.push(...section("Most torn between this", ...torn));
   return parts;
 }
 
-function heading(node: number, { data, store }: Known): HTMLElement {
+function renamer(node: number, { data, store }: Known): HTMLElement {
   const name = element("input", {
     type: "text",
     id: "rename",
@@ -63,19 +73,7 @@ function heading(node: number, { data, store }: Known): HTMLElement {
     event.preventDefault();
     store.rename(node, name.value);
   });
-  const back = button(
-    "\u2715",
-    () => {
-      store.choose(null);
-    },
-    { "aria-label": "Close", class: "close" },
-  );
-  return element(
-    "div",
-    {},
-    element("div", { class: "heading" }, element("h2", { tabindex: -1 }, store.titleOf(node)), back),
-    form,
-  );
+  return form;
 }
 
 function numbers(node: number, details: Details, { data }: Known): HTMLElement {
@@ -143,44 +141,18 @@ function apart(index: number, rows: Rows, features: string[], { data }: Known): 
   const found = [...entries(rows, index)];
   if (!found.length) return [];
   const most = Math.max(...found.map(([, score]) => Math.abs(score)));
-  const bars = found.map(([feature, score]) =>
-    element(
-      "div",
-      { class: "row" },
-      element("span", { class: "feature", dir: "auto" }, features[feature]),
-      meter(Math.abs(score) / most, score < 0),
-      element("span", { class: "value" }, `${score > 0 ? "+" : "\u2212"}${number(Math.abs(score))}`),
-    ),
-  );
+  const bars = found.map(([feature, score]) => {
+    const value = `${score > 0 ? "+" : "\u2212"}${number(Math.abs(score))}`;
+    return textBar(features[feature]!, value, Math.abs(score) / most, score < 0);
+  });
   return section(`Set apart by (${data.head.features ?? "score"})`, list(bars));
 }
 
 function classes(node: number, rows: Rows, labels: string[], { data }: Known): HTMLElement[] {
   const found = [...entries(rows, data.indexOf(node))].slice(0, MOST_CLASSES);
-  const bars = found.map(([label, points]) =>
-    element(
-      "div",
-      { class: "row" },
-      element("span", { class: "feature", dir: "auto" }, labels[label]),
-      meter(points / data.size(node)),
-      element("span", { class: "value" }, percent(points / data.size(node))),
-    ),
-  );
+  const bars = found.map(([label, points]) => {
+    const share = points / data.size(node);
+    return textBar(labels[label]!, percent(share), share);
+  });
   return bars.length ? section("Labels", list(bars)) : [];
-}
-
-async function torn(level: number, index: number, rows: Rows, known: Known): Promise<HTMLElement[]> {
-  const { data, store } = known;
-  const groups = new Map<number, number[]>();
-  for (const [other, point] of entries(rows, index)) {
-    groups.set(other, [...(groups.get(other) ?? []), point]);
-  }
-  if (!groups.size) return [];
-  const parts: HTMLElement[] = [];
-  for (const [other, points] of groups) {
-    const node = clusterButton(data.nodeAt(level, other), data, store);
-    parts.push(element("div", { class: "between" }, "and ", node));
-    parts.push(...(await Promise.all(points.map((point) => example(point, known)))));
-  }
-  return section("Most torn between this", ...parts);
 }

@@ -3,11 +3,13 @@
  * shows its children in its place. A canvas draws all; the largest circles are elements too, for screen readers.
  */
 import { select } from "d3-selection";
-import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
+import { zoom, type D3ZoomEvent } from "d3-zoom";
 import type { Data, Rows } from "../data.ts";
-import { button, element, fitCanvas, inNextFrame } from "../dom.ts";
+import { button, colorsOf, element, fitCanvas, inNextFrame, onSystemColors } from "../dom.ts";
 import { percent, plural } from "../format.ts";
-import type { Store } from "../state.ts";
+import { changesAny, type Store } from "../state.ts";
+import { Camera } from "./camera.ts";
+import { cardIn } from "./card.ts";
 import {
   boxOf,
   circleBeside,
@@ -18,20 +20,12 @@ import {
   type Edge,
 } from "./circles.ts";
 import { paint, type Scene } from "./painting.ts";
+import { onLongPress } from "./touch.ts";
 import type { View, ViewKind } from "./view.ts";
-import { placeTip, zoomControls, zoomKey } from "./zooming.ts";
+import { zoomControls, zoomKey } from "./zooming.ts";
 
-const MARGIN = 0.94; // of the area, that the circles fill at first
 const MOST_EDGES = 3000;
 const MOST_ITEMS = 100; // that screen readers find, the largest first
-const ROOM = { least: 0.6, most: 0.84 }; // of the area, that an opened cluster is to fill
-
-/** Pixels of a length of 1, and of the place 0, 0. The y axis points up. */
-interface Transform {
-  scale: number;
-  x: number;
-  y: number;
-}
 
 export const CLUSTERS: ViewKind = {
   id: "clusters",
@@ -43,7 +37,6 @@ export const CLUSTERS: ViewKind = {
 function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const items = element("div", { class: "items", role: "presentation" });
-  const tip = element("div", { class: "tip", hidden: true });
   const area = element(
     "div",
     {
@@ -61,29 +54,16 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   const opener = button("Open", () => {
     if (store.state.chosen !== null) toggle(store.state.chosen);
   });
-  place.replaceChildren(area, zoomControls(behavior, selection, opener), tip);
+  place.replaceChildren(area, zoomControls(behavior, selection, opener));
+  const card = cardIn(place);
 
   const context = canvas.getContext("2d", { alpha: false })!;
   const total = data.mass(data.root);
-  let box: ReturnType<typeof boxOf> = [0, 0, 1, 1];
+  const camera = new Camera(area, behavior, selection);
   let circles: Circle[] = [];
   let edges: Edge[] = [];
-  let moved: ZoomTransform = zoomIdentity;
   let gone = false;
   let request = 0;
-
-  /** Where all circles of the level fit. */
-  const fit = (): Transform => {
-    const [x0, y0, x1, y1] = box;
-    const { clientWidth: width, clientHeight: height } = area;
-    const scale = MARGIN * Math.min(width / (x1 - x0 || 1), height / (y1 - y0 || 1));
-    return { scale, x: width / 2 - (scale * (x0 + x1)) / 2, y: height / 2 + (scale * (y0 + y1)) / 2 };
-  };
-
-  const transform = (): Transform => {
-    const { scale, x, y } = fit();
-    return { scale: moved.k * scale, x: moved.applyX(x), y: moved.applyY(y) };
-  };
 
   /** Take up another level, or what is open. What was asked for before, and comes late, is not drawn. */
   const refresh = async (): Promise<void> => {
@@ -96,34 +76,19 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
       levels.map(async (at): Promise<[number, Rows]> => [at, (await data.links(at)).graph]),
     );
     if (gone || mine !== request) return;
-    const before = transform();
-    box = boxOf(every[level]!);
     circles = found;
-    if (moved !== zoomIdentity) stay(before);
+    camera.setBox(boxOf(every[level]!));
     edges = edgesAmong(data, found, new Map(graphs), MOST_EDGES);
     redraw();
-  };
-
-  /** Another level fits elsewhere: show the same places as before. */
-  const stay = (before: Transform): void => {
-    const at = fit();
-    const k = before.scale / at.scale;
-    const next = zoomIdentity.translate(before.x - k * at.x, before.y - k * at.y).scale(k);
-    behavior.transform(selection, next);
   };
 
   const draw = (): void => {
     const { clientWidth: width, clientHeight: height } = area;
     if (gone || !circles.length || !width || !height) return;
     const ratio = fitCanvas(canvas, width, height);
-    const style = getComputedStyle(area);
     const { chosen, hovered } = store.state;
-    const at = transform();
-    const seen = new Map<Circle, Circle>();
-    for (const circle of circles) {
-      const [x, y, r] = [circle.x * at.scale + at.x, at.y - circle.y * at.scale, circle.r * at.scale];
-      seen.set(circle, { ...circle, x, y, r });
-    }
+    const at = camera.transform();
+    const seen = new Map(circles.map((circle) => [circle, camera.onScreen(circle, at)]));
     const onScreen = [...seen.values()].filter(
       ({ x, y, r }) => x + r >= 0 && x - r <= width && y + r >= 0 && y - r <= height,
     );
@@ -139,12 +104,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
       color: (node) => data.color(node),
       title: (node) => store.titleOf(node),
     };
-    paint(context, scene, {
-      ink: style.getPropertyValue("--ink"),
-      paper: style.getPropertyValue("--paper"),
-      accent: style.getPropertyValue("--accent"),
-      font: `12px ${style.fontFamily}`,
-    });
+    paint(context, scene, colorsOf(area));
     drawItems(onScreen);
   };
 
@@ -201,24 +161,6 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
 
   const redraw = inNextFrame(draw);
 
-  /** Fill the area with a circle, unless it is large enough already. */
-  const moveTo = ({ x, y, r }: Circle): void => {
-    const { clientWidth: width, clientHeight: height } = area;
-    const at = transform();
-    const side = Math.min(width, height);
-    const [left, top, wide] = [x * at.scale + at.x, -y * at.scale + at.y, 2 * r * at.scale];
-    const whole = left >= wide / 2 && top >= wide / 2 && left + wide / 2 <= width && top + wide / 2 <= height;
-    if (wide >= ROOM.least * side && whole) return;
-    const k = (ROOM.most * side) / wide;
-    const next = zoomIdentity
-      .translate(width / 2, height / 2)
-      .scale(k)
-      .translate(-left, -top)
-      .translate(moved.x, moved.y)
-      .scale(moved.k);
-    behavior.transform(selection, next);
-  };
-
   const circleOf = (node: number | null): Circle | undefined =>
     circles.find((circle) => circle.node === node);
 
@@ -226,51 +168,45 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
     const circle = circleOf(node);
     if (!circle || !data.children(node).length) return;
     store.toggle(node);
-    if (store.state.open.has(node)) moveTo(circle);
+    if (store.state.open.has(node)) camera.fill(circle);
   };
 
-  const circleUnder = (event: MouseEvent): Circle | null => {
-    const at = transform();
-    const frame = area.getBoundingClientRect();
-    const x = (event.clientX - frame.left - at.x) / at.scale;
-    const y = (event.clientY - frame.top - at.y) / -at.scale;
-    return circleHolding(circles, x, y);
-  };
+  const circleUnder = (event: MouseEvent): Circle | null => circleHolding(circles, ...camera.placeOf(event));
 
   /** Choose a cluster of this map, which stays on its level. */
   const choose = (circle: Circle): void => {
     store.choose(circle.node, null, store.state.level);
-    const at = transform();
-    const [x, y] = [circle.x * at.scale + at.x, -circle.y * at.scale + at.y];
-    if (x < 0 || y < 0 || x > area.clientWidth || y > area.clientHeight) {
-      behavior.translateBy(
-        selection,
-        (area.clientWidth / 2 - x) / moved.k,
-        (area.clientHeight / 2 - y) / moved.k,
-      );
-    }
+    camera.bring(circle);
   };
 
   behavior.on("zoom", (event: D3ZoomEvent<HTMLDivElement, unknown>) => {
-    moved = event.transform;
-    tip.hidden = true;
+    camera.moved = event.transform;
+    card.hide();
     redraw();
   });
   selection.call(behavior).on("dblclick.zoom", null);
-  area.addEventListener("pointermove", (event) => {
-    if (event.buttons) return;
+  const showCard = (event: PointerEvent): void => {
     const circle = circleUnder(event);
-    store.set({ hovered: circle?.node ?? null }, { step: false });
     if (!circle) {
-      tip.hidden = true;
+      card.hide();
       return;
     }
-    tip.replaceChildren(element("bdi", {}, describe(circle)));
     const frame = place.getBoundingClientRect();
-    placeTip(tip, place, event.clientX - frame.left, event.clientY - frame.top);
+    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+    void card.show(circle.node, x, y, () => [element("bdi", {}, describe(circle))]);
+  };
+  onLongPress(area, showCard);
+  area.addEventListener("pointerdown", () => {
+    card.hide();
   });
-  area.addEventListener("pointerleave", () => {
-    tip.hidden = true;
+  area.addEventListener("pointermove", (event) => {
+    if (event.buttons || event.pointerType === "touch") return;
+    store.set({ hovered: circleUnder(event)?.node ?? null }, { step: false });
+    showCard(event);
+  });
+  area.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "touch") return;
+    card.hide();
     store.set({ hovered: null }, { step: false });
   });
   area.addEventListener("click", (event) => {
@@ -307,18 +243,17 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   });
 
   const stop = store.subscribe((_, changed) => {
-    if (changed.has("level") || changed.has("open")) void refresh();
-    else if (["chosen", "hovered", "names", "scheme"].some((key) => changed.has(key as never))) redraw();
+    if (changesAny(changed, "level", "open")) void refresh();
+    else if (changesAny(changed, "chosen", "hovered", "names", "scheme")) redraw();
   });
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  dark.addEventListener("change", redraw);
+  const ignoreSystem = onSystemColors(redraw);
   void refresh();
   return {
     resize: redraw,
     destroy: () => {
       gone = true;
       stop();
-      dark.removeEventListener("change", redraw);
+      ignoreSystem();
       place.replaceChildren();
     },
   };

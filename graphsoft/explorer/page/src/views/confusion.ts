@@ -4,10 +4,10 @@
  */
 import { entries, type Data, type Labels } from "../data.ts";
 import { element } from "../dom.ts";
-import { count, percent, plural, type Color } from "../format.ts";
+import { colorAt, count, percent, plural } from "../format.ts";
 import { pointsOf } from "../selecting.ts";
-import type { Store } from "../state.ts";
-import { swatch } from "./buttons.ts";
+import { changesAny, type Store } from "../state.ts";
+import { emphasizes, swatch } from "./buttons.ts";
 import type { View, ViewKind } from "./view.ts";
 
 const MOST_CLUSTERS = 80;
@@ -136,11 +136,10 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
   const number = (text: string): HTMLElement => element("td", { role: "gridcell", class: "value" }, text);
 
   const headOfLabel = (label: number, labels: Labels): HTMLElement => {
-    const color = [0, 1, 2].map((part) => labels.color[3 * label + part]!) as unknown as Color;
     const made = element(
       "th",
       { role: "columnheader", scope: "col", title: `Select all points of ${labels.texts[label]!}` },
-      swatch(color),
+      swatch(colorAt(labels.color, label)),
       element("bdi", {}, labels.texts[label]),
     );
     made.addEventListener("click", () => void select(null, label));
@@ -158,12 +157,7 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
     made.addEventListener("click", () => {
       store.choose(node);
     });
-    made.addEventListener("pointermove", () => {
-      store.set({ hovered: node }, { step: false });
-    });
-    made.addEventListener("pointerleave", () => {
-      store.set({ hovered: null }, { step: false });
-    });
+    emphasizes(made, node, store);
     return made;
   };
 
@@ -223,7 +217,7 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
   });
 
   const stop = store.subscribe((_, changed) => {
-    if (["level", "names", "chosen"].some((key) => changed.has(key as never))) void show();
+    if (changesAny(changed, "level", "names", "chosen")) void show();
   });
   void show();
   return {

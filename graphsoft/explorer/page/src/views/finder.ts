@@ -2,13 +2,12 @@
 import { search, type Found } from "../search.ts";
 import type { Data } from "../data.ts";
 import { element } from "../dom.ts";
-import { rgb } from "../format.ts";
 import type { Store } from "../state.ts";
-import type { View } from "./view.ts";
+import { swatch } from "./buttons.ts";
 
 const PAUSE = 150; // milliseconds without typing, before it is searched
 
-export function mountFinder(place: HTMLElement, data: Data, store: Store): View {
+export function mountFinder(place: HTMLElement, data: Data, store: Store): void {
   const field = element("input", {
     type: "search",
     id: "search",
@@ -56,13 +55,11 @@ export function mountFinder(place: HTMLElement, data: Data, store: Store): View 
   };
 
   const option = (each: Found, at: number): HTMLElement => {
-    const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-    if (each.kind === "cluster") swatch.style.backgroundColor = rgb(data.color(each.node));
     const title = each.kind === "cluster" ? store.titleOf(each.node) : each.title;
     const made = element(
       "div",
       { role: "option", id: `found-${at}`, "aria-selected": "false" },
-      swatch,
+      swatch(each.kind === "cluster" ? data.color(each.node) : null),
       element("bdi", {}, title),
       each.why ? element("small", { dir: "auto" }, each.why) : null,
     );
@@ -112,15 +109,8 @@ export function mountFinder(place: HTMLElement, data: Data, store: Store): View 
   const show = (): void => {
     if (field.value !== store.state.search) field.value = store.state.search;
   };
-  const stop = store.subscribe((_, changed) => {
+  store.subscribe((_, changed) => {
     if (changed.has("search")) show();
   });
   show();
-  return {
-    resize: () => undefined,
-    destroy: () => {
-      window.clearTimeout(timer);
-      stop();
-    },
-  };
 }

@@ -1,12 +1,12 @@
 /** The header: what this is, in numbers; the level that maps show; search; undo; names; light and dark. */
-import type { Data } from "../data.ts";
+import type { Data, Head } from "../data.ts";
 import { button, download, element } from "../dom.ts";
 import { count, number, plural } from "../format.ts";
 import type { Scheme, Store } from "../state.ts";
+import { dialogOf, type Dialog } from "./dialog.ts";
 import { mountFinder } from "./finder.ts";
 import { helpDialog } from "./help.ts";
 import { mountRuler } from "./ruler.ts";
-import type { View } from "./view.ts";
 
 const NEXT_SCHEME: Record<Scheme, Scheme> = { auto: "dark", dark: "light", light: "auto" };
 
@@ -16,17 +16,18 @@ const SCHEMES: Record<Scheme, [sign: string, text: string]> = {
   light: ["\u25cb", "Light"],
 };
 
-export function mountHeader(place: HTMLElement, data: Data, store: Store): View {
+export function mountHeader(place: HTMLElement, data: Data, store: Store): void {
   const { head } = data;
   const facts = [
     plural(head.points, "point"),
     `${head.levels.map((level) => count(level.clusters)).join(" \u2192 ")} clusters`,
     plural(head.edges, "edge"),
     plural(head.components, "component"),
-  ];
+  ].join(" \u00b7 ");
   const level = element("div", { class: "level" });
-  const ruler = mountRuler(level, data, store);
+  mountRuler(level, data, store);
   const help = helpDialog();
+  const about = aboutDialog(head);
   const undo = button(
     "\u21b6",
     () => {
@@ -54,37 +55,18 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
     store.set({ scheme: NEXT_SCHEME[store.state.scheme] });
   });
   const find = element("div", { class: "find", role: "search" });
-  const finder = mountFinder(find, data, store);
-  const about = element("dialog", { "aria-label": "What was done" });
-  const open = button("About", () => {
-    about.showModal();
-  });
-  about.append(
-    element("h2", {}, "What was done"),
-    list([...head.limits, ...head.notes]),
-    element("h2", {}, "Levels, finest first"),
-    list(
-      head.levels.map((each) => {
-        const likelihood =
-          each.log_likelihood === null ? "" : `, log-likelihood ${number(each.log_likelihood)}`;
-        return `${plural(each.clusters, "cluster")}${likelihood}: ${each.status}`;
-      }),
-    ),
-    button("Close", () => {
-      about.close();
-    }),
-  );
+  mountFinder(find, data, store);
   place.append(
     element(
       "div",
       { class: "title" },
       element("h1", {}, head.title),
-      element("p", { title: facts.join(" \u00b7 ") }, facts.join(" \u00b7 ")),
+      element("p", { class: "facts", title: facts }, facts),
     ),
     find,
     level,
-    element("div", { class: "tools" }, undo, redo, names, open, scheme, help.open),
-    about,
+    element("div", { class: "tools" }, undo, redo, names, about.open, scheme, help.open),
+    about.dialog,
     help.dialog,
   );
   const show = (): void => {
@@ -96,17 +78,22 @@ export function mountHeader(place: HTMLElement, data: Data, store: Store): View 
     scheme.setAttribute("aria-label", text);
     scheme.title = `${text}: follow the system, dark, or light`;
   };
-  const stop = store.subscribe(show);
+  store.subscribe(show);
   show();
-  return {
-    resize: () => undefined,
-    destroy: () => {
-      stop();
-      finder.destroy();
-      ruler.destroy();
-      place.replaceChildren();
-    },
-  };
+}
+
+function aboutDialog({ limits, notes, levels }: Head): Dialog {
+  const each = levels.map(({ clusters, log_likelihood: fit, status }) => {
+    const likelihood = fit === null ? "" : `, log-likelihood ${number(fit)}`;
+    return `${plural(clusters, "cluster")}${likelihood}: ${status}`;
+  });
+  return dialogOf(
+    "What was done",
+    { text: "About" },
+    list([...limits, ...notes]),
+    element("h2", {}, "Levels, finest first"),
+    list(each),
+  );
 }
 
 function list(texts: readonly string[]): HTMLElement {

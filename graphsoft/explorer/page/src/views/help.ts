@@ -1,5 +1,6 @@
 /** What can be done with keys, the mouse and fingers. */
-import { button, element } from "../dom.ts";
+import { element } from "../dom.ts";
+import { dialogOf, type Dialog } from "./dialog.ts";
 
 const HELP: readonly (readonly [title: string, rows: readonly (readonly [keys: string, what: string])[]])[] =
   [
@@ -35,6 +36,16 @@ const HELP: readonly (readonly [title: string, rows: readonly (readonly [keys: s
       ],
     ],
     [
+      "Map of clusters",
+      [
+        ["Arrow keys", "choose the nearest circle on that side"],
+        ["Enter, double click", "open the chosen cluster, or close it"],
+        ["Escape", "close what the chosen cluster is in"],
+        ["+ and \u2212, wheel, pinch", "zoom; 0 shows all"],
+        ["Long press", "what a circle is"],
+      ],
+    ],
+    [
       "Table of labels",
       [
         ["Arrow keys", "go from cell to cell"],
@@ -43,8 +54,7 @@ const HELP: readonly (readonly [title: string, rows: readonly (readonly [keys: s
     ],
   ];
 
-/** The dialog, and the button that opens it. */
-export function helpDialog(): { open: HTMLButtonElement; dialog: HTMLDialogElement } {
+export function helpDialog(): Dialog {
   const parts = HELP.flatMap(([title, rows]) => [
     element("h3", {}, title),
     element(
@@ -53,20 +63,6 @@ export function helpDialog(): { open: HTMLButtonElement; dialog: HTMLDialogEleme
       ...rows.map(([keys, what]) => element("div", {}, element("dt", {}, keys), element("dd", {}, what))),
     ),
   ]);
-  const dialog = element("dialog", { "aria-label": "Help", class: "help" });
-  dialog.append(
-    element("h2", {}, "Keys, mouse and fingers"),
-    ...parts,
-    button("Close", () => {
-      dialog.close();
-    }),
-  );
-  const open = button(
-    "?",
-    () => {
-      dialog.showModal();
-    },
-    { "aria-label": "Help", title: "Help (?)" },
-  );
-  return { open, dialog };
+  const open = { text: "?", label: "Help", title: "Help (?)" };
+  return dialogOf("Keys, mouse and fingers", open, ...parts);
 }

@@ -5,11 +5,11 @@
 import type { Data } from "../data.ts";
 import { button, colorsOf, element, fitCanvas, inNextFrame, isQuiet } from "../dom.ts";
 import { count, inkOn, percent, plural, rgb } from "../format.ts";
-import type { Store } from "../state.ts";
+import { changesAny, type Store } from "../state.ts";
 import { cardIn } from "./card.ts";
 import { cellAt, icicleCells, massTree, treemapCells, zoomedIcicle, type Cell } from "./cells.ts";
 import { onLongPress } from "./touch.ts";
-import type { View } from "./view.ts";
+import type { Sized } from "./view.ts";
 
 // Pixels: what can be seen, and what can hold a name.
 const SEEN = 1;
@@ -19,7 +19,7 @@ const LINE = 18; // of a treemap's headings
 const LEVEL_LINE = 3;
 const ZOOM_TIME = 220; // milliseconds
 
-export function mountIcicle(place: HTMLElement, data: Data, store: Store): View {
+export function mountIcicle(place: HTMLElement, data: Data, store: Store): Sized {
   const path = element("nav", { class: "path", "aria-label": "From the root to what is shown" });
   const shapes = button("treemap", () => {
     store.set({ shape: store.state.shape === "icicle" ? "treemap" : "icicle" });
@@ -294,26 +294,18 @@ export function mountIcicle(place: HTMLElement, data: Data, store: Store): View 
   };
 
   let zoom = store.state.zoom;
-  const stop = store.subscribe((state, changed) => {
-    if (changed.has("names") || changed.has("zoom") || changed.has("shape")) drawPath();
+  store.subscribe((state, changed) => {
+    if (changesAny(changed, "names", "zoom", "shape")) drawPath();
     if (changed.has("zoom")) {
       const before = shown ?? placeOf.get(zoom)!;
       zoom = state.zoom;
       zoomFrom(before);
-    } else if (["chosen", "hovered", "names", "shape", "level"].some((key) => changed.has(key as never)))
-      redraw();
+    } else if (changesAny(changed, "chosen", "hovered", "names", "shape", "level")) redraw();
   });
 
   drawPath();
   draw();
-  return {
-    resize: redraw,
-    destroy: () => {
-      cancelAnimationFrame(frame);
-      stop();
-      place.replaceChildren();
-    },
-  };
+  return { resize: redraw };
 }
 
 function outline(

@@ -1,48 +1,57 @@
 /** Which labels are drawn, so that none covers another. */
 
-/** A label at a place of the data, whose size is in pixels. */
-export interface Placed {
+export interface Label {
+  /** The middle of the label: on the screen, or where it is in the data. */
   x: number;
   y: number;
+  /** Pixels. */
   width: number;
   height: number;
 }
 
 /**
  * For each label the scale, in pixels per unit of places, from which on it can be drawn. It depends on nothing
- * else, so labels come and go with the zoom, and stay while the map is moved. Those that come first win.
+ * else, so labels come and go with the zoom, and stay while the map is moved. Those that come first win; one at
+ * the place of another never appears.
  */
-export function scalesToAppear(labels: readonly Placed[], largest: number): Float64Array {
+export function scalesToAppear(labels: readonly Label[]): Float64Array {
   const scales = new Float64Array(labels.length).fill(Infinity);
-  const kept: number[] = [];
-  for (const [at, label] of labels.entries()) {
-    if (Number.isNaN(label.x)) continue;
+  const earlier: number[] = []; // from left to right
+  let widest = 0;
+  for (const [at, { x, y, width, height }] of labels.entries()) {
+    if (Number.isNaN(x)) continue;
+    const place = placeIn(earlier, (other) => labels[other]!.x < x);
     let from = 0;
-    for (const other of kept) {
-      const { x, y, width, height } = labels[other]!;
-      // from this scale on the two are apart; it counts if the other one is drawn before that
-      const apart = Math.min(
-        (width + label.width) / 2 / Math.abs(x - label.x),
-        (height + label.height) / 2 / Math.abs(y - label.y),
-      );
-      if (apart > from && apart > scales[other]!) {
-        from = apart;
-        if (from > largest) break;
+    for (const step of [-1, 1]) {
+      for (let next = step < 0 ? place - 1 : place; next >= 0 && next < earlier.length; next += step) {
+        const other = labels[earlier[next]!]!;
+        const aside = Math.abs(other.x - x);
+        if ((width + widest) / 2 <= from * aside) break; // from here on all are apart from it
+        // from this scale on the two are apart; it counts if the other one is drawn before that
+        const apart = Math.min(
+          (width + other.width) / 2 / aside,
+          (height + other.height) / 2 / Math.abs(other.y - y),
+        );
+        if (apart > from && apart > scales[earlier[next]!]!) from = apart;
       }
     }
-    if (from > largest) continue;
     scales[at] = from;
-    kept.push(at);
+    earlier.splice(place, 0, at);
+    widest = Math.max(widest, width);
   }
   return scales;
 }
 
-export interface Label {
-  /** The middle of the label. */
-  x: number;
-  y: number;
-  width: number;
-  height: number;
+/** How many come before a place in a sorted list. */
+function placeIn(list: readonly number[], before: (item: number) => boolean): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (before(list[middle]!)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const CELL = 64; // pixels of the grid in which neighbors are looked for

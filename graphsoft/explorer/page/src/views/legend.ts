@@ -1,15 +1,14 @@
 /** The legend of the map: which color stands for which label. */
 import type { Labels } from "../data.ts";
 import { element } from "../dom.ts";
-import { count } from "../format.ts";
+import { colorAt, count } from "../format.ts";
 import { swatch } from "./buttons.ts";
 
 const MOST = 12;
 
 export function legendOf({ texts, color }: Labels): HTMLElement {
   const rows = texts.slice(0, MOST).map((text, at) => {
-    const own = swatch([color[3 * at]!, color[3 * at + 1]!, color[3 * at + 2]!]);
-    return element("li", {}, own, element("bdi", {}, text));
+    return element("li", {}, swatch(colorAt(color, at)), element("bdi", {}, text));
   });
   const more = texts.length - MOST;
   if (more > 0) rows.push(element("li", { class: "faint" }, `and ${count(more)} more`));

@@ -1,5 +1,6 @@
 /** Draws circles, the edges between them, and their names. All lengths are pixels. */
-import { inkOn, mixed, rgb, type Color } from "../format.ts";
+import type { colorsOf } from "../dom.ts";
+import { computed, inkOn, mixed, rgb, shortened, type Color } from "../format.ts";
 import type { Circle, Edge } from "./circles.ts";
 import { fitting, type Label } from "./labels.ts";
 
@@ -17,12 +18,7 @@ export interface Scene {
   title: (node: number) => string;
 }
 
-export interface Inks {
-  ink: string;
-  paper: string;
-  accent: string;
-  font: string;
-}
+type Inks = ReturnType<typeof colorsOf>;
 
 /** From this radius on a circle has a name. */
 const NAMED = 7;
@@ -79,7 +75,7 @@ function paintDisk(context: CanvasRenderingContext2D, circle: Circle, color: Col
 }
 
 function colorOf({ node }: Circle, { color, kin }: Scene, { paper }: Inks): Color {
-  return !kin || kin.has(node) ? color(node) : mixed(color(node), paper, FAINT);
+  return !kin || kin.has(node) ? color(node) : mixed(color(node), computed(paper), FAINT);
 }
 
 /** Edges, and above them those of the chosen cluster and of the one under the pointer. */
@@ -122,13 +118,12 @@ function paintNames(context: CanvasRenderingContext2D, scene: Scene, inks: Inks)
   const isFirst = ({ node }: Circle): boolean => node === chosen || node === hovered;
   const named = circles.filter((circle) => isFirst(circle) || circle.r >= NAMED);
   named.sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
-  context.font = inks.font;
+  context.font = `12px ${inks.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   function* candidates(): Generator<NamedLabel> {
     for (const circle of named) {
-      const title = scene.title(circle.node);
-      const text = title.length > LETTERS ? `${title.slice(0, LETTERS - 1)}\u2026` : title;
+      const text = shortened(scene.title(circle.node), LETTERS);
       const wide = context.measureText(text).width;
       // the name of an open cluster stands above it, and one that is too wide for its disk below it
       const below = wide > 2 * circle.r - 2 ? circle.r + 9 : 0;

@@ -1,16 +1,13 @@
 /** Everything about the chosen cluster, and about the chosen point. */
 import type { Data } from "../data.ts";
-import { Pictures } from "../pictures.ts";
-import type { Store } from "../state.ts";
+import { changesAny, type Store } from "../state.ts";
 import { clusterParts } from "./cluster_panel.ts";
 import { overviewParts } from "./overview_panel.ts";
 import { pointParts } from "./point_panel.ts";
-import type { View } from "./view.ts";
 
-export function mountPanel(place: HTMLElement, data: Data, store: Store): View {
-  const known = { data, store, pictures: new Pictures(data) };
+export function mountPanel(place: HTMLElement, data: Data, store: Store): void {
+  const known = { data, store };
   let request = 0;
-  let gone = false;
 
   /** All is decoded before anything is shown, so that nothing jumps. */
   const show = async (moved: boolean): Promise<void> => {
@@ -20,7 +17,7 @@ export function mountPanel(place: HTMLElement, data: Data, store: Store): View {
       chosen === null ? overviewParts(known) : clusterParts(chosen, known),
       point === null ? [] : pointParts(point, known),
     ]);
-    if (gone || mine !== request) return;
+    if (mine !== request) return;
     const focused = place.contains(document.activeElement) ? document.activeElement : null;
     place.replaceChildren(...about, ...shown);
     if (moved) place.scrollTop = 0;
@@ -30,18 +27,10 @@ export function mountPanel(place: HTMLElement, data: Data, store: Store): View {
     (again ?? place.querySelector("h2"))?.focus();
   };
 
-  const stop = store.subscribe(({ chosen, point }, changed) => {
-    const moved = changed.has("chosen") || changed.has("point");
+  store.subscribe(({ chosen, point }, changed) => {
+    const moved = changesAny(changed, "chosen", "point");
     const follows = changed.has("level") && (chosen === null || point !== null);
     if (moved || follows || changed.has("names")) void show(moved);
   });
   void show(false);
-  return {
-    resize: () => undefined,
-    destroy: () => {
-      gone = true;
-      stop();
-      place.replaceChildren();
-    },
-  };
 }

@@ -1,6 +1,7 @@
 /** The picture of the map: points, labels of clusters, the chosen point, and a line that is being drawn. */
 import type { Data, Points, Shares } from "../data.ts";
 import { colorsOf, fitCanvas } from "../dom.ts";
+import { computed, shortened, type Color } from "../format.ts";
 import type { Store } from "../state.ts";
 import { scalesToAppear } from "./labels.ts";
 import type { Corner } from "./lasso.ts";
@@ -76,7 +77,7 @@ export class Picture {
     }
     const colors = colorsOf(this.area);
     const values = new Uint32Array(this.pixels.data.buffer);
-    values.fill(pixelOf(colors.paper));
+    values.fill(pixelOf(computed(colors.paper)));
     if (drawn) {
       const scaled = {
         scaleX: at.scaleX * ratio,
@@ -108,7 +109,7 @@ export class Picture {
     const { first, mass } = data.levels[level]!;
     const byMass = [...mass.keys()].sort((a, b) => mass[b]! - mass[a]! || a - b).slice(0, MOST_LABELS);
     const label = (node: number | null, title: string, x: number, y: number): Omit<MapLabel, "from"> => {
-      const text = title.length > LETTERS ? `${title.slice(0, LETTERS - 1)}\u2026` : title;
+      const text = shortened(title, LETTERS);
       const room = node === null ? ROOM_OF_NAME : ROOM;
       const width = context.measureText(text).width + room.width;
       return { node, text, x, y: y * this.aspect, width, height: room.height };
@@ -121,7 +122,7 @@ export class Picture {
     if (ofPoints && points.count <= MOST_NAMES)
       for (const [point, name] of ofPoints.entries())
         placed.push(label(null, name, points.x[point]!, points.y[point]!));
-    const scales = scalesToAppear(placed, Infinity);
+    const scales = scalesToAppear(placed);
     this.labels = placed
       .map((each, at) => ({ ...each, from: scales[at]! }))
       .filter((label) => label.from < Infinity);
@@ -193,8 +194,7 @@ export class Picture {
   }
 }
 
-/** A color such as "rgb(29, 95, 168)" as the number of a pixel. */
-function pixelOf(color: string): number {
-  const [red, green, blue] = (color.match(/[\d.]+/g) ?? []).map(Number);
-  return (0xff000000 | (blue! << 16) | (green! << 8) | red!) >>> 0;
+/** A color as the number of a pixel. */
+function pixelOf([red, green, blue]: Color): number {
+  return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }

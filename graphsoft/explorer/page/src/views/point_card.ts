@@ -1,8 +1,8 @@
-/** What a card, and the panel, show of a point. */
+/** What a card shows of a point. */
 import { entries, SHARE, type Data } from "../data.ts";
 import { element } from "../dom.ts";
 import { percent } from "../format.ts";
-import type { Pictures } from "../pictures.ts";
+import { pictureOf } from "../pictures.ts";
 import type { Store } from "../state.ts";
 import { swatch } from "./buttons.ts";
 
@@ -10,27 +10,16 @@ const PICTURE = 96;
 const MIN_SHARE = 0.05; // smaller ones are not on the card
 const MOST = 3;
 
-/** What a point is called: its name, or its row in the data. */
-export async function titleOfPoint(point: number, data: Data): Promise<string> {
-  const [names, points] = await Promise.all([data.texts("names"), data.points()]);
-  return names?.[point] ?? `point ${points.row?.[point] ?? point}`;
-}
-
 /** Its name, its clusters on the level that maps show, its label, its picture and its text. */
-export async function cardOfPoint(
-  point: number,
-  data: Data,
-  store: Store,
-  pictures: Pictures,
-): Promise<Node[]> {
+export async function cardOfPoint(point: number, data: Data, store: Store): Promise<Node[]> {
   const { level } = store.state;
   const [title, texts, labels, points, shares, picture] = await Promise.all([
-    titleOfPoint(point, data),
+    data.titleOfPoint(point),
     data.texts("texts"),
     data.texts("labels"),
     data.points(),
     data.shares(level),
-    pictures.of(point, PICTURE),
+    pictureOf(point, PICTURE, data),
   ]);
   const clusters = [...entries(shares, point)].map(([index, value], at) => {
     if (at && (at >= MOST || value < MIN_SHARE * SHARE)) return null;

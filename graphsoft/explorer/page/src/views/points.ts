@@ -6,9 +6,8 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import Flatbush from "flatbush";
 import { FAR, type Data, type Points } from "../data.ts";
-import { button, element, inNextFrame } from "../dom.ts";
-import { Pictures } from "../pictures.ts";
-import type { Store } from "../state.ts";
+import { button, element, inNextFrame, onSystemColors } from "../dom.ts";
+import { changesAny, type Store } from "../state.ts";
 import { cardIn } from "./card.ts";
 import { lassoOn, pointsWithin } from "./lasso.ts";
 import { legendOf } from "./legend.ts";
@@ -71,7 +70,6 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   place.replaceChildren(area, zoomControls(behavior, selection, coloring, tool), legend);
 
   const card = cardIn(area);
-  const pictures = new Pictures(data);
   // places are whole numbers across a box: by this they have one scale in both directions
   const aspect = (data.head.box[3] - data.head.box[1]) / (data.head.box[2] - data.head.box[0]);
   const picture = new Picture(canvas, area, aspect, data, store);
@@ -194,7 +192,7 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
     const at = transform();
     const x = drawn.points.x[point]! * at.scaleX + at.x;
     const y = drawn.points.y[point]! * at.scaleY + at.y;
-    void card.show(point, x, y, () => cardOfPoint(point, data, store, pictures));
+    void card.show(point, x, y, () => cardOfPoint(point, data, store));
   };
 
   const lasso = lassoOn(
@@ -263,21 +261,18 @@ function mountPoints(place: HTMLElement, data: Data, store: Store): View {
   });
 
   const stop = store.subscribe((_, changed) => {
-    const again = ["level", "chosen", "selected", "coloring"].some((key) => changed.has(key as never));
+    const again = changesAny(changed, "level", "chosen", "selected", "coloring");
     if (again || (changed.has("hovered") && !inside)) void refresh();
-    else if (["names", "point", "hovered", "scheme"].some((key) => changed.has(key as never))) redraw();
+    else if (changesAny(changed, "names", "point", "hovered", "scheme")) redraw();
   });
-  const systems = ["(prefers-color-scheme: dark)", "(forced-colors: active)"].map((query) =>
-    window.matchMedia(query),
-  );
-  for (const system of systems) system.addEventListener("change", redraw);
+  const ignoreSystem = onSystemColors(redraw);
   void refresh();
   return {
     resize: redraw,
     destroy: () => {
       gone = true;
       stop();
-      for (const system of systems) system.removeEventListener("change", redraw);
+      ignoreSystem();
       place.replaceChildren();
     },
   };

@@ -3,11 +3,10 @@ import type { Data } from "../data.ts";
 import { element } from "../dom.ts";
 import { plural, short } from "../format.ts";
 import type { Store } from "../state.ts";
-import type { View } from "./view.ts";
 
 const MOST_SIZES = 7; // that are written below the ruler
 
-export function mountRuler(place: HTMLElement, data: Data, store: Store): View {
+export function mountRuler(place: HTMLElement, data: Data, store: Store): void {
   const last = data.levels.length - 1;
   const slider = element("input", {
     type: "range",
@@ -51,9 +50,8 @@ export function mountRuler(place: HTMLElement, data: Data, store: Store): View {
     text.textContent = clusters;
     for (const [at, size] of sizes.entries()) size.classList.toggle("here", at === level);
   };
-  const stop = store.subscribe((_, changed) => {
+  store.subscribe((_, changed) => {
     if (changed.has("level")) show();
   });
   show();
-  return { resize: () => undefined, destroy: stop };
 }

@@ -2,11 +2,10 @@
 import type { Data } from "../data.ts";
 import { button, download, element } from "../dom.ts";
 import { plural } from "../format.ts";
-import type { Store } from "../state.ts";
+import { changesAny, type Store } from "../state.ts";
 import { csv, tableOf } from "../table.ts";
-import type { View } from "./view.ts";
 
-export function mountSelection(place: HTMLElement, data: Data, store: Store): View {
+export function mountSelection(place: HTMLElement, data: Data, store: Store): void {
   const text = element("strong", {});
   const save = async (selected: Uint32Array): Promise<void> => {
     download("points.csv", csv(await tableOf(selected, data, store)), "text/csv");
@@ -34,9 +33,8 @@ export function mountSelection(place: HTMLElement, data: Data, store: Store): Vi
     map.hidden = stage === "points";
     if (selected) text.textContent = `${plural(selected.length, "point")} selected`;
   };
-  const stop = store.subscribe((_, changed) => {
-    if (changed.has("selected") || changed.has("stage")) show();
+  store.subscribe((_, changed) => {
+    if (changesAny(changed, "selected", "stage")) show();
   });
   show();
-  return { resize: () => undefined, destroy: stop };
 }

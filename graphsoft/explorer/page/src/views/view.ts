@@ -2,10 +2,14 @@
 import type { Data } from "../data.ts";
 import type { Store } from "../state.ts";
 
-/** A view that is shown. It listens to the store by itself, until it is destroyed. */
-export interface View {
+/** A part of the page that must know of its size. */
+export interface Sized {
   /** The element has another size. */
   resize(): void;
+}
+
+/** A view that is shown. It listens to the store by itself, until it is destroyed. */
+export interface View extends Sized {
   /** Stop listening, and leave the element to whoever gave it. */
   destroy(): void;
 }
