@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
+from graphsoft.input.checks import integer
 from graphsoft.tree import Tree
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def cluster_colors(h: Hierarchy | Tree) -> tuple[Array, ...]:
     >>> hex_colors(cluster_colors(h)[-1])
     ['#2995ff', '#f66622', '#a74861', '#7e5fca']
     """
-    tree = h if isinstance(h, Tree) else h.tree
+    tree = h if isinstance(h, Tree) else getattr(h, "tree", None)
+    if not isinstance(tree, Tree):
+        raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returns, or its tree")
     starts = np.concatenate(([0], np.cumsum(tree.level_sizes)))
     levels = [tree.nodes[start:stop] for start, stop in pairwise(starts.tolist())]
     colors: list[Array] = []
@@ -163,7 +166,10 @@ def class_colors(sizes: Sequence[float] | Array) -> Array:
     >>> hex_colors(class_colors([5, 100, 20]))
     ['#a74861', '#2995ff', '#f66622']
     """
-    return _rgb(*_top_shades(np.asarray(sizes, dtype=np.float64))[0].T)
+    numbers = _numbers("sizes", sizes, "give a number for each class")
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError("sizes", f"got shape {numbers.shape}", "give a number for each class, at least one")
+    return _rgb(*_top_shades(numbers)[0].T)
 
 
 def _top_shades(masses: Array) -> tuple[Array, Array]:
@@ -253,8 +259,13 @@ def blend(memberships: sp.csr_array | Array, colors: Array, background: str | No
     >>> hex_colors(blend(np.array([[1.0, 0.0], [0.5, 0.5]]), colors, "#ffffff"))
     ['#ff0000', '#c5a8d1']
     """
-    shares = sp.csr_array(memberships)
-    mixed = np.asarray(shares @ _to_lab(_linear(colors)))
+    table = memberships if sp.issparse(memberships) else _numbers("memberships", memberships, "give a table")
+    palette = _table_of_colors(colors)
+    if table.ndim != 2 or table.shape[1] != len(palette):
+        problem = f"got shape {table.shape} for {len(palette)} colors"
+        raise InputError("memberships", problem, "give a column for each color")
+    shares = sp.csr_array(table)
+    mixed = np.asarray(shares @ _to_lab(_linear(palette)))
     if background is not None:
         certainty = shares.max(axis=1).toarray().reshape(-1, 1).clip(FAINTEST, 1)
         paper = _to_lab(_linear(rgb_of_hex(background)[None]))
@@ -270,6 +281,7 @@ def level_colors(count: int) -> list[str]:
     >>> len(level_colors(3)), level_colors(1)
     (3, ['#3380ce'])
     """
+    count = integer("count", count, 1)
     hue = np.linspace(150, 380, count) if count > 1 else np.array([252.0])
     lightness = np.where(np.arange(count) % 2, LIGHTEST, (DARKEST + LIGHTEST) / 2)
     return hex_colors(_rgb(hue, np.full(count, 0.24), lightness))
@@ -294,7 +306,7 @@ def hex_colors(colors: Array) -> list[str]:
     >>> hex_colors(np.array([[1.0, 0.5, 0.0]]))
     ['#ff8000']
     """
-    bytes_ = np.rint(np.asarray(colors) * 255).astype(np.uint8)
+    bytes_ = np.rint(_table_of_colors(colors) * 255).astype(np.uint8)
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in bytes_.tolist()]
 
 
@@ -309,6 +321,24 @@ def rgb_of_hex(color: str) -> Array:
     if not isinstance(color, str) or not _HEX.fullmatch(color):
         raise InputError("color", f"got {shown(color)}", "write it as #rrggbb, such as #ffffff")
     return np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+
+
+def _table_of_colors(colors: object) -> Array:
+    """Check red, green and blue of each color."""
+    remedy = "give red, green and blue of each, from 0 to 1"
+    table = _numbers("colors", colors, remedy)
+    if table.ndim != 2 or table.shape[1] != 3:
+        raise InputError("colors", f"got shape {table.shape}", remedy)
+    if not ((table >= 0) & (table <= 1)).all():  # NaN too
+        raise InputError("colors", f"got {shown(colors)}", remedy)
+    return table
+
+
+def _numbers(argument: str, values: object, remedy: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(argument, f"got {shown(values)}", remedy) from None
 
 
 def _linear(rgb: Sequence[float] | Array) -> Array:

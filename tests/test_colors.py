@@ -8,7 +8,15 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.colors import NEUTRAL, blend, class_colors, cluster_colors, hex_colors, rgb_of_hex
+from graphsoft.colors import (
+    NEUTRAL,
+    blend,
+    class_colors,
+    cluster_colors,
+    hex_colors,
+    level_colors,
+    rgb_of_hex,
+)
 from graphsoft.errors import InputError
 from graphsoft.tree_building import build_tree
 
@@ -205,3 +213,23 @@ def test_uncertain_points_fade_into_the_background(paper):
 def test_colors_in_words_are_refused(color):
     with pytest.raises(InputError, match="color: got"):
         rgb_of_hex(color)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "argument"),
+    [
+        (lambda: cluster_colors(5), "h"),
+        (lambda: class_colors([]), "sizes"),
+        (lambda: class_colors("x"), "sizes"),
+        (lambda: level_colors(0), "count"),
+        (lambda: hex_colors([1, 0, 0]), "colors"),
+        (lambda: hex_colors([[2.0, 0.0, 0.0]]), "colors"),
+        (lambda: hex_colors([[np.nan] * 3]), "colors"),
+        (lambda: blend(np.ones((2, 3)), np.zeros((2, 3))), "memberships"),
+        (lambda: blend(None, np.zeros((2, 3))), "memberships"),
+        (lambda: blend(np.ones((2, 1)), ["#ff0000"]), "colors"),
+    ],
+)
+def test_what_are_no_colors_is_refused(wrong, argument):
+    with pytest.raises(InputError, match=f"^{argument}: "):
+        wrong()

@@ -180,8 +180,17 @@ def _column(h: Hierarchy, table: str | None, argument: str, title: str | None) -
         return None
     if table is None:
         raise InputError(argument, "are in no table", "name it with --data")
-    found = _labels(h, table, {"labels": title, "kind": None})
-    return [found.get(name) for name in h.nodes] if isinstance(found, dict) else found
+    try:
+        found = _labels(h, table, {"labels": title, "kind": None})
+    except InputError as error:
+        name = {"labels": argument, "path": "data", "other": "data"}.get(error.argument, error.argument)
+        raise InputError(name, error.problem, error.remedy) from None
+    if not isinstance(found, dict):
+        return found
+    if found.keys().isdisjoint(h.nodes):
+        problem = f"{table!r} has other names than the model, such as {next(iter(found))!r}"
+        raise InputError("data", problem, "give a table of the same points")
+    return [found.get(name) for name in h.nodes]
 
 
 def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:

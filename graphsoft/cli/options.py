@@ -52,7 +52,7 @@ NAMES = {
         for name in (
             "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
             "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
-            "max_children", "time_limit", "names", "of",
+            "max_children", "time_limit", "names", "of", "data",
         )
     },
 }  # fmt: skip

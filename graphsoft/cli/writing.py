@@ -94,6 +94,8 @@ def _check_parent(argument: str, name: str) -> None:
         raise InputError(argument, f"there is no directory {str(parent)!r}", "make it first")
     if Path(name).is_dir():
         raise InputError(argument, f"{name!r} is a directory", "give the name of a file")
+    if Path(name).exists() and not Path(name).is_file():
+        raise InputError(argument, f"{name!r} is not an ordinary file", "give the name of a file")
 
 
 def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any], labels: Any, title: str) -> None:

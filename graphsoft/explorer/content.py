@@ -15,7 +15,8 @@ Head, as JSON in the page itself:
   ``members`` ({name: {"kind", "length"}}).
 
 Of each level l, as ``l/...``, with m clusters:
-  mass f4[m], size u4[m], color u1[3m], certainty f4[m], conductance f4[m] (-1 where not defined)
+  mass f4[m] (points, in a graph without edges), size u4[m], color u1[3m]
+  certainty f4[m], conductance f4[m] (-1 where not defined)
   stability f4[m] (-1 where not defined) and lost u[m] (in how many rounds), if it was computed
   circle f4[3m] (x, y and radius, from the lower corner of the box and in parts of its longer side)
   parent u[m] (the likeliest), rows of m: parents_count, parents_cluster u, parents_chance f4 (not at the top)
@@ -78,7 +79,7 @@ class LevelFacts:
         The likeliest clusters.
     entropy : ndarray of shape (n,)
     color : ndarray of uint8, shape (m, 3)
-    circles : ndarray of float32, shape (m, 3)
+    circles : ndarray of shape (m, 3)
         x, y and radius, where the longer side of the box of the coordinates is 1.
     graph : csr_array of shape (m, m)
         Edges between clusters.
@@ -204,7 +205,7 @@ def _add_level(
     members.add_array(prefix + "mass", level.mass.astype(np.float32))
     members.add_array(prefix + "size", np.bincount(level.labels, minlength=count).astype(np.uint32))
     members.add_array(prefix + "color", np.ascontiguousarray(level.color, dtype=np.uint8).ravel())
-    members.add_array(prefix + "circle", level.circles.ravel())
+    members.add_array(prefix + "circle", level.circles.astype(np.float32).ravel())
     members.add_array(prefix + "certainty", _or_minus_one(level.certainty))
     members.add_array(prefix + "conductance", _or_minus_one(level.conductance))
     if level.stability is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.packing import Members
+from graphsoft.input.constraints import is_missing
 
 __all__ = ["Images", "checked_images", "png"]
 
@@ -77,11 +78,11 @@ def checked_images(images: Any, count: int) -> Images:
     if not hasattr(images, "dtype"):
         if isinstance(images, (str, bytes, bytearray, Set, Mapping)) or not isinstance(images, Iterable):
             raise InputError("images", f"got {shown(images)}", REMEDY)
-        images = list(images)
+        images = [None if is_missing(image) else image for image in images]
         if all(isinstance(image, (bytes, bytearray, type(None))) for image in images):
             return _checked_files([bytes(image or b"") for image in images], count)
     try:
-        array = np.asarray(images)
+        array = np.asanyarray(images)  # with the mask, if there is one
     except ValueError as error:
         raise InputError(
             "images", f"cannot be read as one array ({error})", "let all have one size"
@@ -149,6 +150,8 @@ def _checked_files(files: list[bytes], count: int) -> Files:
 
 
 def _checked_pixels(array: Array, count: int) -> Array:
+    if np.ma.is_masked(array):
+        raise InputError("images", "have masked pixels", "fill them first")
     if array.ndim == 3:
         array = array[..., None]
     if array.ndim != 4 or array.shape[3] not in (1, 3, 4) or 0 in array.shape:

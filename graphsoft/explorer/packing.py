@@ -98,13 +98,17 @@ def narrowed(values: Any) -> Array:
 
 
 def clean_text(value: object) -> str:
-    r"""Write any value as a text that UTF-8 has: lone surrogates are replaced, pairs are joined.
+    r"""Write any value as a text that UTF-8 has.
+
+    Lone surrogates are replaced, pairs of them are joined, and bytes are read as UTF-8.
 
     Examples
     --------
-    >>> clean_text(7), clean_text("a\ud800b"), clean_text("\ud83d\ude00") == "\U0001f600"
-    ('7', 'a\ufffdb', True)
+    >>> clean_text(7), clean_text(b"a"), clean_text("a\ud800b"), clean_text("\ud83d\ude00") == "\U0001f600"
+    ('7', 'a', 'a\ufffdb', True)
     """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     text = value if isinstance(value, str) else str(value)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

@@ -15,11 +15,13 @@ from graphsoft.input.names import by_name
 
 __all__ = [
     "LABELS",
+    "is_missing",
     "kept_pairs",
     "labeled",
     "listed_labels",
     "listed_pairs",
     "matrix_of_pairs",
+    "objects_of",
 ]
 
 # All pairs of labeled points are stored, so twice as many take four times the memory.
@@ -199,7 +201,7 @@ def _of_some(argument: str, labels: Mapping[Any, Any], nodes: Sequence[Any]) -> 
     """Read labels of named points."""
     number = _row_numbers(nodes)
     rows = np.array([row_of(argument, name, number, len(nodes)) for name in labels], dtype=np.int64)
-    missing = [name for name, label in labels.items() if _is_missing(label)]
+    missing = [name for name, label in labels.items() if is_missing(label)]
     if missing:
         raise InputError(argument, f"has no label for {shown(missing[0])}", "leave such points out")
     values, order = list(labels.values()), np.argsort(rows, kind="stable")
@@ -220,7 +222,7 @@ def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
         rows = np.flatnonzero(~np.isnan(labels) & (labels != -1))
         return rows, labels[rows].tolist()
     try:
-        values = list(_objects(labels))
+        values = list(objects_of(labels))
     except TypeError:
         raise InputError(argument, f"got {shown(labels)} for {len(nodes)} points", LABELS) from None
     rows = np.array([row for row, label in enumerate(values) if not _is_unknown(label)], dtype=np.int64)
@@ -231,8 +233,14 @@ def _of_all(argument: str, labels: Any, nodes: Sequence[Any]) -> tuple[Array, li
     return rows, known
 
 
-def _objects(labels: Any) -> Any:
-    """Take the values out of arrays and columns: whole numbers stay whole, and masked ones become None."""
+def objects_of(labels: Any) -> Any:
+    """Take the values out of arrays and columns: whole numbers stay whole, and masked ones become None.
+
+    Examples
+    --------
+    >>> objects_of(np.ma.array([1, 2], mask=[False, True]))
+    [1, None]
+    """
     for method in ("tolist", "to_list", "to_pylist"):  # of NumPy and pandas; of polars; of pyarrow
         if hasattr(labels, method):
             return getattr(labels, method)()
@@ -240,11 +248,17 @@ def _objects(labels: Any) -> Any:
 
 
 def _is_unknown(label: Any) -> bool:
-    return _is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
+    return is_missing(label) or (isinstance(label, numbers.Real) and label == -1)
 
 
-def _is_missing(label: Any) -> bool:
-    """Recognize None, NaN, and the missing values of pandas and NumPy, which equal nothing."""
+def is_missing(label: Any) -> bool:
+    """Recognize None, NaN, and the missing values of pandas and NumPy, which equal nothing.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
+    (True, True, False)
+    """
     if label is None or label is np.ma.masked or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, numbers.Number) and bool(label != label)  # noqa: PLR0124

@@ -11,7 +11,7 @@ __all__ = ["by_name", "checked_names", "frame_index", "in_row_order", "rows_by_n
 
 
 def frame_index(data: Any) -> tuple[str, ...] | None:
-    """List the names that a data frame has for its rows.
+    """List the names that a data frame, or a series, has for its rows.
 
     Only texts count, and only if none comes twice: an index of numbers may number rows of another table, from
     which these were taken. Pass it as `names` if it holds names.
@@ -25,7 +25,7 @@ def frame_index(data: Any) -> tuple[str, ...] | None:
     True
     """
     index: Any = getattr(data, "index", None)
-    if not hasattr(data, "columns") or not hasattr(index, "tolist"):
+    if not hasattr(index, "tolist"):  # lists have a method of this name
         return None
     names = index.tolist()
     texts = all(type(name) is str for name in names)
@@ -52,7 +52,7 @@ def rows_named(names: Iterable[Any], known: Iterable[Any]) -> tuple[list[int], l
 
 
 def rows_by_name(data: Any, names: Sequence[Any], argument: str = "X") -> Any:
-    """Put the rows of a data frame in the order of the points, if its index holds their names.
+    """Put the rows of a data frame or series in the order of the points, if its index holds their names.
 
     A frame with other names, and anything else, is taken as it is. One that knows only some of the points is
     refused, because its rows would go to the wrong ones.

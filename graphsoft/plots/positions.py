@@ -13,12 +13,11 @@ from graphsoft.errors import InputError
 from graphsoft.graph.features import Features
 from graphsoft.input.checks import integer, number
 from graphsoft.input.coordinates import checked_coordinates
-from graphsoft.input.names import in_row_order
 from graphsoft.plots.reading import checked, level_of, names_in
 from graphsoft.plots.surface import axes_of, background, bare, heading, ink, place_labels, size_in_pixels
 from graphsoft.plots.text import counted, left_out, showable
 from graphsoft.result.hierarchy import Hierarchy
-from graphsoft.result.walks import multistep
+from graphsoft.result.walks import MAX_STEPS, multistep
 
 __all__ = ["map", "walk"]
 
@@ -94,9 +93,8 @@ def map(h: Hierarchy, level: int = -1, ax: Any = None, *, coordinates: Any = Non
 
 def _places(h: Hierarchy, coordinates: Any) -> Array:
     """Return two coordinates for every point."""
-    coordinates = in_row_order("coordinates", coordinates, h.nodes)
     if coordinates is not None:
-        return checked_coordinates(coordinates, len(h.graph))
+        return checked_coordinates(coordinates, h.nodes)
     features = h.features
     if isinstance(features, Features) and not sp.issparse(features.values) and features.values.shape[1] == 2:
         return np.asarray(features.values, dtype=np.float64)
@@ -174,12 +172,15 @@ def walk(
     'Similarity to 7 by the 2 clusters of level 1'
     """
     h = checked(h)
-    row = h.point(point).row
+    try:
+        row = h.point(point).row
+    except InputError as error:
+        raise InputError("point", error.problem, error.remedy) from None
     places = _places(h, coordinates)
     if (steps is None) == (level is None):
         raise InputError("steps", "got both or neither of steps and level", "give one of the two")
     if steps is not None:
-        similar = multistep(h.graph, integer("steps", steps, 1)).row(row)
+        similar = multistep(h.graph, integer("steps", steps, 1, MAX_STEPS)).row(row)
         what = f"after {counted(steps, 'step')}"
     else:
         level = level_of(level, len(h))

@@ -12,6 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer
 from graphsoft.plots.text import showable
+from graphsoft.result.circles import weights_of
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels
 from graphsoft.tree import Tree
@@ -54,11 +55,7 @@ def names_in(h: Hierarchy, level: int, clusters: Iterable[int]) -> list[str]:
 
 def weights(h: Hierarchy) -> list[Array]:
     """Return the share of each cluster in the whole, for every level: of mass, or of points without edges."""
-    if h.graph.degrees.sum() > 0:
-        masses = [level.mass for level in h]
-    else:
-        masses = [np.asarray(level.memberships.sum(axis=0)).ravel() for level in h]
-    return [mass / mass.sum() for mass in masses]
+    return [mass / mass.sum() for mass in map(weights_of, h)]
 
 
 def tree_order(tree: Tree) -> list[Array]:

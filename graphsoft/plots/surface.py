@@ -49,8 +49,10 @@ def axes_of(ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> Any:
         from matplotlib import pyplot
 
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    if not isinstance(ax, Axes):
-        raise InputError("ax", f"got {shown(ax)}", "pass Axes of matplotlib, or leave it out")
+    if not isinstance(ax, Axes) or ax.figure is None or ax.name != "rectilinear":
+        raise InputError(
+            "ax", f"got {shown(ax)}", "pass flat Axes of a figure of matplotlib, or leave it out"
+        )
     return ax
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.input.coordinates import checked_coordinates
-from graphsoft.input.names import in_row_order
 from graphsoft.kernels.placing import push_apart
 from graphsoft.linalg.csr import times
 from graphsoft.linalg.memberships import frozen
@@ -17,8 +16,9 @@ from graphsoft.result.intact import check_levels
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.level import Level
 
-__all__ = ["Circles", "circles"]
+__all__ = ["Circles", "circles", "weights_of"]
 
 COVERED = 0.3  # the part of the map that the circles of a level cover together
 MAX_ROUNDS = 200  # of moves of overlapping circles
@@ -31,9 +31,9 @@ class Circles:
     Attributes
     ----------
     centers : ndarray of shape (m, 2)
-        float32: the mean of the points by their memberships, moved as far as the other circles need.
+        The mean of the points by their memberships, moved as far as the other circles need.
     radii : ndarray of shape (m,)
-        float32; areas are in proportion to `mass`.
+        Areas are in proportion to `mass`, or in a graph without edges to the number of points.
     """
 
     centers: Array
@@ -68,9 +68,8 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     >>> found[0].centers.tolist()
     [[0.5, 1.0], [50.5, 1.0]]
     """
-    coordinates = in_row_order("coordinates", coordinates, h.nodes)
     check_levels(h.levels, len(h.graph))
-    places = checked_coordinates(h.layout() if coordinates is None else coordinates, len(h.graph))
+    places = checked_coordinates(h.layout() if coordinates is None else coordinates, h.nodes)
     middle = places.mean(axis=0)
     places = places - middle
     unit = float(np.abs(places).max()) or 1.0
@@ -81,11 +80,16 @@ def circles(h: Hierarchy, coordinates: Any = None) -> tuple[Circles, ...]:
     for level in h.levels:
         sums = times(level.memberships.T.tocsr(), np.column_stack([places, np.ones(len(places))]))
         centers = sums[:, :2] / np.maximum(sums[:, 2:], 1e-300)
-        share = level.mass / (level.mass.sum() or 1.0)
+        weights = weights_of(level)
+        share = weights / weights.sum()
         centers, radii = _apart(centers, np.sqrt(COVERED * 2 * spread * share))
-        parts = (centers * unit + middle).astype(np.float32), (radii * unit).astype(np.float32)
-        found.append(Circles(frozen(parts[0]), frozen(parts[1])))
+        found.append(Circles(frozen(centers * unit + middle), frozen(radii * unit)))
     return tuple(found)
+
+
+def weights_of(level: Level) -> Array:
+    """Return how much of a picture each cluster takes: its mass, or its points in a graph without edges."""
+    return np.asarray(level.mass if level.mass.any() else level.memberships.sum(axis=0)).ravel()
 
 
 def _apart(centers: Array, radii: Array) -> tuple[Array, Array]:
@@ -100,4 +104,4 @@ def _apart(centers: Array, radii: Array) -> tuple[Array, Array]:
     else:
         order = np.argsort(centers[:, 0] - radii, kind="stable")
         least = push_apart(centers, radii, order, np.zeros_like(centers))
-    return centers, radii * least * (1 - 1e-6)  # float32 rounds
+    return centers, radii * least * (1 - 1e-6)  # so that they do not overlap in float32 either

@@ -12,13 +12,12 @@ from graphsoft.aliases import Array
 from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import HierarchyFacts, LevelFacts, box_of, content_of
-from graphsoft.explorer.given import checked_given
+from graphsoft.explorer.given import checked_given, texts_of
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.checks import integer
 from graphsoft.input.dense_input import frame_columns
-from graphsoft.input.names import in_row_order
-from graphsoft.result.circles import Circles
+from graphsoft.result.circles import Circles, weights_of
 from graphsoft.result.description import certainties
 from graphsoft.result.distinctive import Distinctive, feature_names_of, table_of
 from graphsoft.result.intact import intact_features, intact_graph
@@ -55,14 +54,14 @@ def explore(
     ----------
     path : path-like, optional
         The file to write. Without it the page is returned, and a notebook shows it in a frame.
-    names : sequence of n, optional
+    names : sequence of n, or mapping from `nodes`, optional
         What the points are called; by default the names in `nodes`, if they have names.
     texts : sequence of n texts, or mapping from `nodes`, optional
         What is read of a point. Long texts are cut.
-    images : sequence of n bytes, or array of shape (n, height, width[, 3 or 4]), optional
+    images : sequence of n bytes, mapping from `nodes`, or array of (n, height, width[, 3 or 4]), optional
         PNG, JPEG or WebP files; or pixels, as uint8 or as floats from 0 to 1.
     labels : sequence of n, or mapping from `nodes`, optional
-        Known classes of the points.
+        Known classes of the points. None and NaN become "missing".
     coordinates : array_like of shape (n, 2), or mapping from `nodes`, optional
         Where the points are on the map, such as two dimensions of UMAP, or longitude and latitude. By default
         those of :meth:`layout`.
@@ -97,15 +96,18 @@ def explore(
         check_target(path)
     graph = intact_graph(h)
     count = len(graph)
-    texts = in_row_order("texts", texts, graph.nodes)
-    labels = in_row_order("labels", labels, graph.nodes)
-    coordinates = in_row_order("coordinates", coordinates, graph.nodes)
     if names is None and [*graph.nodes] != [*range(count)]:
         names = graph.nodes
     _check_stability(h, stability)
     max_points = integer("max_points", max_points, 1)
     given = checked_given(
-        count, names=names, texts=texts, images=images, labels=labels, coordinates=coordinates, title=title
+        graph.nodes,
+        names=names,
+        texts=texts,
+        images=images,
+        labels=labels,
+        coordinates=coordinates,
+        title=title,
     )
     table, columns = _features(h, features)
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
@@ -163,19 +165,23 @@ def _features(h: Hierarchy, features: Any) -> tuple[Any, Any]:
     if table is not None:
         try:
             checked = table_of(table, h.nodes)
-            feature_names_of(frame_columns(table) if columns is None else columns, checked.shape[1])
         except InputError as error:
             raise InputError("features", error.problem, error.remedy) from None
-        return table, columns
+        return table, _columns(frame_columns(table) if columns is None else columns, checked.shape[1])
     own = None if isinstance(h.features, FeaturesLeftOut) else intact_features(h)
     if own is None:
         problem = f"got {shown(features)}, and there are no features to name"
         raise InputError("features", problem, "give a table, or a pair (table, names)")
+    return None, _columns(columns, own.values.shape[1])
+
+
+def _columns(names: Any, count: int) -> list[str]:
+    """Check the names of features; without any, they are called by their numbers."""
     try:
-        feature_names_of(columns, own.values.shape[1])
+        listed = feature_names_of(names, count)
     except InputError as error:
         raise InputError("features", error.problem, error.remedy) from None
-    return None, columns
+    return texts_of("features", listed, "unnamed")
 
 
 def _dimensions(values: Any) -> int:
@@ -216,7 +222,7 @@ def _facts(
         memberships=memberships,
         parents=level.parents,
         flow=None if at == len(h) - 1 else h.flow(at),
-        mass=level.mass,
+        mass=weights_of(level),
         certainty=certainties(memberships, level.labels),
         conductance=conductance,
         labels=level.labels,

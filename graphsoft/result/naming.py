@@ -68,7 +68,8 @@ def name_clusters(
     ----------
     names : mapping, optional
         ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
-        have. Without it every cluster of every level is named by the features that set it apart.
+        have, and None takes a name away. Without it every cluster of every level is named by the features
+        that set it apart.
     count : int
         Of how many features a name is made.
     feature_names, X, statistic
@@ -102,5 +103,9 @@ def name_clusters(
             for id, scores in zip(each.ids, each.scores, strict=True)
             if scores
         }
-    checked = checked_cluster_names(names, [len(each.mass) for each in h])
-    return replace(h, cluster_names={**h.cluster_names, **checked})
+    given = names
+    if isinstance(names, Mapping):
+        given = {id: name for id, name in names.items() if name is not None}
+    checked = checked_cluster_names(given, [len(each.mass) for each in h])
+    known = {**h.cluster_names, **checked}.items()
+    return replace(h, cluster_names={id: name for id, name in known if names.get(id, "") is not None})

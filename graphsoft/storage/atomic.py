@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 
 __all__ = ["PathLike", "check_target", "write_atomic"]
 
@@ -43,9 +43,9 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     replaced = target.exists()
     mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
     spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
-    # with the old file's mode from the start, so that nobody else can read what is written
-    handle = os.open(spare, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
+        # with the old file's mode from the start, so that nobody else can read what is written
+        handle = os.open(spare, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with open(handle, "w+b") as file:
             writer(file)
             file.flush()
@@ -53,8 +53,11 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
         if replaced:
             os.chmod(spare, mode)  # because the system has removed the bits of the umask
         os.replace(spare, target)
-    except BaseException:
-        spare.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):  # of a directory that cannot be read
+            spare.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(spare), spare):
+            error.filename, error.filename2 = str(target), None
         raise
     _sync_directory(target.parent)
 
@@ -67,7 +70,13 @@ def check_target(path: PathLike) -> Path:
     >>> check_target("result.html").name
     'result.html'
     """
-    target = Path(path)
+    try:
+        target = Path(path)
+        named = "\0" not in os.fsdecode(os.fsencode(target))
+    except (TypeError, UnicodeError):  # a number, bytes, or a lone surrogate
+        named = False
+    if not named:
+        raise InputError("path", f"got {shown(path)}", "give the name of a file")
     if not target.parent.is_dir():
         raise InputError("path", f"there is no directory {str(target.parent)!r}", "make it first")
     if target.exists() and not target.is_file():

@@ -390,3 +390,24 @@ def test_explore_writes_a_page_with_labels_of_a_table(penguins, tmp_path, capsys
     assert run("explore", penguins, "-o", tmp_path / "none" / "x.html") == 1
     assert run("explore", PENGUINS, "-o", page) == 1
     assert page.read_text(encoding="utf-8") == text
+
+
+def test_explore_names_the_option_that_is_wrong(penguins, tmp_path, capsys):
+    page, other = tmp_path / "x.html", tmp_path / "other.csv"
+    asked = ["explore", penguins, "-o", page, "--texts", "island", "--data"]
+    assert run(*asked, PENGUINS) == 1
+    assert "--texts: there is no column 'island'" in capsys.readouterr().err
+    assert run(*asked, tmp_path / "none.csv") == 1
+    assert "--data: there is no file" in capsys.readouterr().err
+    assert run("explore", penguins, "-o", "/dev/null") == 1
+    assert "--output: '/dev/null' is not an ordinary file" in capsys.readouterr().err
+    table = "name,a,species\n" + "".join(f"q{row},{row % 7},x\n" for row in range(20))
+    other.write_text(table)
+    model = tmp_path / "named.graphsoft"
+    assert run("hierarchy", other, "--levels", "2", "--labels", "species", "--save", model, "--quiet") == 0
+    other.write_text(table.replace("q", "r"))
+    assert run("explore", model, "-o", page, "--data", other, "--labels", "species") == 1
+    assert "has other names than the model, such as 'r0'" in capsys.readouterr().err
+    other.write_text(table + "q0,1,y\n")
+    assert run("explore", model, "-o", page, "--data", other, "--labels", "species") == 1
+    assert "--data: has two points of the same name" in capsys.readouterr().err

@@ -333,17 +333,27 @@ def test_text_has_the_color_of_the_style(h, style):
     assert all((each > 0.5) == dark for each in colors)
 
 
+def removed(ax):
+    ax.remove()
+    return ax
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda h: plots.tree(7), "h: got 7"),
         (lambda h: plots.entropy("no"), "h: got 'no'"),
         (lambda h: plots.entropy(h, 3), "ax: got 3"),
+        (lambda h: plots.tree(h, Figure().add_subplot(projection="polar")), "ax: got"),
+        (lambda h: plots.map(h, ax=Figure().add_subplot(projection="3d")), "ax: got"),
+        (lambda h: plots.flow(h, removed(Figure().add_subplot())), "ax: got"),
         (lambda h: plots.tree(h, kind="bush"), "kind: got 'bush'"),
+        (lambda h: plots.map(h, coordinates=np.full((77, 2), 1e308)), "coordinates: got 1e"),
+        (lambda h: plots.walk(h, "Valjean", steps=10**20), "steps: got 100"),
         (lambda h: plots.memberships(h, 2), "level: got 2"),
         (lambda h: plots.map(h, coordinates=np.zeros((3, 2))), r"coordinates: got shape \(3, 2\)"),
         (lambda h: plots.map(h, coordinates=spread(h), torn=2), "torn: got 2"),
-        (lambda h: plots.walk(h, "nobody", steps=1), "name: there is no point 'nobody'"),
+        (lambda h: plots.walk(h, "nobody", steps=1), "point: there is no point 'nobody'"),
         (lambda h: plots.walk(h, "Valjean", coordinates=spread(h)), "steps: got both or neither"),
         (lambda h: plots.confusion(h, [1, 2]), "labels: has 2 points"),
         (plots.suggestion, "found: got"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -49,7 +50,8 @@ def test_any_graph_gets_a_map(W, data):
     for level, circles in zip(h, h.circles(), strict=True):
         assert not placing.overlaps(circles.centers.astype(float), circles.radii.astype(float))
         areas = circles.radii**2 / max((circles.radii**2).sum(), 1e-30)
-        np.testing.assert_allclose(areas, level.mass / max(level.mass.sum(), 1e-300), atol=1e-5)
+        weights = level.mass if level.mass.any() else level.memberships.sum(axis=0)  # without an edge, points
+        np.testing.assert_allclose(areas, weights / weights.sum(), atol=1e-5)
 
 
 def test_neighbors_stay_near_and_clusters_lie_apart(digits):
@@ -139,6 +141,24 @@ def test_circles_stand_where_their_points_are():
     assert not placing.overlaps(moved.centers.astype(float), moved.radii.astype(float))
 
 
+def test_circles_of_large_and_small_coordinates_are_as_exact():
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [900.0, 0.0], [900.0, 2.0]])
+    h = graphsoft.hierarchy(points, levels=[2], n_neighbors=1)
+    for unit in (1e290, 1e-290):
+        (found,) = h.circles(points * unit)
+        np.testing.assert_allclose(found.centers / unit, [[0, 1], [900, 1]], atol=1e-9)
+        assert (found.radii > 0).all()
+
+
+def test_rows_of_a_frame_of_coordinates_are_known_by_their_names():
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [900.0, 0.0], [900.0, 2.0]])
+    frame = pd.DataFrame(points, index=[*"abcd"], columns=["x", "y"])
+    h = graphsoft.hierarchy(frame, levels=[2], n_neighbors=1)
+    assert h.circles(frame.iloc[::-1])[0].centers.tolist() == h.circles(points)[0].centers.tolist()
+    with pytest.raises(InputError, match="coordinates: has rows of other points"):
+        h.circles(frame.rename(index={"d": "e"}))
+
+
 def test_parents_are_at_the_mean_of_their_children():
     features = np.array([[0.0], [1.0], [10.0], [11.0], [1000.0], [1001.0], [1010.0], [1011.0]])
     h = graphsoft.hierarchy(features, levels=[4, 2], n_neighbors=3)
@@ -150,7 +170,10 @@ def test_parents_are_at_the_mean_of_their_children():
     np.testing.assert_allclose(coarse.centers, means, atol=0.01)
 
 
-@pytest.mark.parametrize("wrong", [[[0.0, 1.0]], np.zeros((77, 3)), np.zeros(77), np.full((77, 2), np.nan)])
+@pytest.mark.parametrize(
+    "wrong",
+    [[[0.0, 1.0]], np.zeros((77, 3)), np.zeros(77), np.full((77, 2), np.nan), np.full((77, 2), 1e308)],
+)
 def test_wrong_coordinates_are_refused(wrong):
     h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
     with pytest.raises(InputError, match="coordinates"):

@@ -142,9 +142,12 @@ def test_clusters_keep_the_names_that_the_caller_gives(tmp_path):
     assert named.partial_update(row.tocsr(), names=["new"]).cluster_names == named.cluster_names
 
 
-@pytest.mark.parametrize(
-    "names", [{"2-0": "x"}, {"1-4": "x"}, {0: "x"}, {"1-0": ""}, {"1-0": None}, ["x"], "x"]
-)
+def test_none_takes_a_name_away():
+    h = graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4]).name_clusters({"1-0": "a", "1-1": "b"})
+    assert h.name_clusters({"1-0": None, "1-2": None, "1-3": "c"}).cluster_names == {"1-1": "b", "1-3": "c"}
+
+
+@pytest.mark.parametrize("names", [{"2-0": "x"}, {"1-4": "x"}, {0: "x"}, {"1-0": ""}, {"1-0": 5}, ["x"], "x"])
 def test_names_of_clusters_that_cannot_be_are_refused(names):
     h = graphsoft.hierarchy(nx.les_miserables_graph(), [12, 4])
     with pytest.raises(InputError, match="names: "):

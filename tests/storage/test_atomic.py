@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import errno
 import os
 import stat
 
@@ -86,3 +87,12 @@ def test_atomic_write_where_a_folder_cannot_be_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", no_folders)
     write_atomic(tmp_path / "file", lambda file: file.write(b"one"))
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_errors_of_the_system_name_the_file_that_was_asked_for(tmp_path):
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*page\.html'"):
+        write_atomic(tmp_path / "page.html", full)
+    assert [*tmp_path.iterdir()] == []

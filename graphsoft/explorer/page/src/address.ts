@@ -81,7 +81,8 @@ function namesOf(text: string | null, data: Data): Map<string, string> {
   if (typeof read === "object" && read !== null) {
     for (const [id, name] of Object.entries(read)) {
       const node = data.node(id);
-      if (node !== null && node !== data.root && typeof name === "string") names.set(id, name);
+      if (node !== null && node !== data.root && typeof name === "string")
+        names.set(data.id(node), name.trim());
     }
   }
   return names;

@@ -161,12 +161,13 @@ export class Store {
     return node === this.data.root ? "all points" : this.nameOf(node) || this.data.id(node);
   }
 
-  /** All names as JSON that h.name_clusters reads, in the order of the clusters. */
+  /** All names as JSON that h.name_clusters reads, in the order of the clusters; null takes a name away. */
   namesAsJson(): string {
-    const names: Record<string, string> = {};
+    const names: Record<string, string | null> = {};
     for (let node = 0; node < this.data.root; node++) {
+      const id = this.data.id(node);
       const name = this.nameOf(node);
-      if (name) names[this.data.id(node)] = name;
+      if (name || this.data.names.has(id)) names[id] = name || null;
     }
     return JSON.stringify(names, null, 1);
   }

@@ -100,7 +100,7 @@ test("names are those of Python, with what was renamed or taken away", async () 
   assert.equal(store.namesAsJson(), '{\n "1-0": "left"\n}');
   store.rename(4, "  right ");
   store.rename(3, "");
-  assert.deepEqual(JSON.parse(store.namesAsJson()), { "1-1": "right" });
+  assert.deepEqual(JSON.parse(store.namesAsJson()), { "1-0": null, "1-1": "right" });
   assert.equal(store.titleOf(3), "1-0");
   store.rename(3, "left");
   assert.ok(!store.state.names.has("1-0"));
@@ -131,7 +131,7 @@ test("what a fragment says wrongly is as at first", async () => {
   const wrong =
     "cluster=9-9&point=99&level=7&zoom=x&shape=cube&color=labels&view=none&open=9-9,root,&least=900&names={";
   assert.equal(fragmentOf(stateOf(wrong, data, first, ["points"]), data, first), "");
-  const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "0-1": "good"}')}`;
+  const names = `names=${encodeURIComponent('{"__proto__": "x", "9-9": "y", "0-0": 3, "root": "z", "00-1": " good "}')}`;
   assert.deepEqual([...stateOf(names, data, first, []).names], [["0-1", "good"]]);
 });
 

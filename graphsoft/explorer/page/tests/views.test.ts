@@ -3,10 +3,11 @@ import { test } from "node:test";
 import { Data } from "../src/data.ts";
 import { inkOn, luminance, number, percent } from "../src/format.ts";
 import { cellAt, icicleCells, massTree, treemapCells, zoomedIcicle } from "../src/views/cells.ts";
+import { inTreeOrder, largestOf } from "../src/views/confusion.ts";
 import { fitting } from "../src/views/labels.ts";
 import { drawDots } from "../src/views/raster.ts";
 import { blended, centers, emphasized } from "../src/views/shading.ts";
-import { madeSource } from "./made.ts";
+import { madeSource, madeTree } from "./made.ts";
 
 test("cells of an icicle are as wide as their mass, and within their parents", async () => {
   const data = await Data.open(madeSource().source);
@@ -74,4 +75,11 @@ test("numbers are short, and letters can be read on every color", () => {
     const contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
     assert.ok(contrast >= 4.5);
   }
+});
+
+test("very many labels in a cluster, and children of one, do not fill the stack", async () => {
+  const data = await Data.open(madeTree(200_000, 1));
+  assert.equal(inTreeOrder(data, 0).size, 200_000);
+  assert.equal(largestOf(new Map(Array.from({ length: 200_000 }, (_, label) => [label, label % 7]))), 6);
+  assert.equal(largestOf(new Map()), 0);
 });

@@ -111,7 +111,7 @@ function mountClusters(place: HTMLElement, data: Data, store: Store): View {
   /** A cluster, what it is in, what is in it, and what it has edges to. */
   const kinOf = (chosen: number): Set<number> => {
     const inside = [chosen];
-    for (const node of inside) inside.push(...data.children(node));
+    for (const node of inside) for (const child of data.children(node)) inside.push(child);
     const kin = new Set([...data.path(chosen), ...inside]);
     for (const { a, b } of edges) {
       if (a.node === chosen) kin.add(b.node);

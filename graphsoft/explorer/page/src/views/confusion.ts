@@ -36,7 +36,7 @@ export async function confusionOf(level: number, data: Data): Promise<Confusion>
   const { classes } = await data.details(level);
   const { clusters, first, size } = data.levels[level]!;
   const counts = Array.from({ length: clusters }, (_, index) => new Map(entries(classes!, index)));
-  const common = counts.map((row) => Math.max(0, ...row.values()));
+  const common = counts.map(largestOf);
   const purity = common.reduce((sum, points) => sum + points, 0) / Math.max(data.head.points, 1);
   const totals = new Map<number, number>();
   for (const row of counts)
@@ -57,13 +57,20 @@ export async function confusionOf(level: number, data: Data): Promise<Confusion>
   return { clusters: shown, labels, counts, purity };
 }
 
+/** Not by Math.max, which takes no more arguments than the stack holds. */
+export function largestOf(counts: Map<number, number>): number {
+  let most = 0;
+  for (const points of counts.values()) most = Math.max(most, points);
+  return most;
+}
+
 /** The clusters of a level from left to right in the tree. */
-function inTreeOrder(data: Data, level: number): Map<number, number> {
+export function inTreeOrder(data: Data, level: number): Map<number, number> {
   const order = new Map<number, number>();
   const waiting = [data.root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (data.levelOf(node) === level) order.set(node, order.size);
-    else waiting.push(...[...data.children(node)].reverse());
+    else for (const child of [...data.children(node)].reverse()) waiting.push(child);
   }
   return order;
 }
@@ -111,7 +118,7 @@ function mountConfusion(place: HTMLElement, data: Data, store: Store): View {
       const row = [headOfCluster(first + index), number(count(size[index]!))];
       for (const label of found.labels)
         row.push(cell(index, label, counts.get(label) ?? 0, points, labels.texts[label]!));
-      const purity = size[index] ? percent(Math.max(0, ...counts.values()) / points) : "\u2013";
+      const purity = size[index] ? percent(largestOf(counts) / points) : "\u2013";
       row.push(number(purity));
       return row;
     });
