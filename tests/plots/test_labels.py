@@ -12,6 +12,8 @@ from plots.test_plots import OF_HIERARCHIES, new_axes, note_of, written
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
+from matplotlib import pyplot
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 
@@ -66,3 +68,20 @@ def test_labels_that_would_overlap_are_left_out():
     places = np.array([[0.5, 0.5], [0.52, 0.5], [0.5, 0.8], [0.999, 0.2]])
     assert place_labels(ax, places, ["first", "second", "third", "beyond"], [0, 1, 2, 3]) == 2
     assert written(ax) == ["first", "third"]
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_text_has_the_color_of_the_style(h, style):
+    with pyplot.style.context(style):
+        ax = new_axes()
+        for name in ("flow", "cluster_graph"):
+            ax.clear()
+            OF_HIERARCHIES[name](h, ax)
+    dark = np.mean(to_rgb(ax.get_facecolor())) < 0.5
+    colors = [np.mean(to_rgb(text.get_color())) for text in (*ax.texts, ax.title)]
+    assert all((each > 0.5) == dark for each in colors)
+
+
+def removed(ax):
+    ax.remove()
+    return ax

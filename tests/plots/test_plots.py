@@ -17,7 +17,6 @@ from graphsoft.result.stability import Stability
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
 from matplotlib import pyplot
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 OF_HIERARCHIES = {
@@ -319,23 +318,6 @@ def test_a_suggestion_without_candidates_says_why():
     found = graphsoft.suggest_levels(nx.empty_graph(5))
     ax = plots.suggestion(found, new_axes())
     assert note_of(ax) == found.reason
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_text_has_the_color_of_the_style(h, style):
-    with pyplot.style.context(style):
-        ax = new_axes()
-        for name in ("flow", "cluster_graph"):
-            ax.clear()
-            OF_HIERARCHIES[name](h, ax)
-    dark = np.mean(to_rgb(ax.get_facecolor())) < 0.5
-    colors = [np.mean(to_rgb(text.get_color())) for text in (*ax.texts, ax.title)]
-    assert all((each > 0.5) == dark for each in colors)
-
-
-def removed(ax):
-    ax.remove()
-    return ax
 
 
 @pytest.mark.parametrize(
