@@ -320,6 +320,11 @@ def test_a_suggestion_without_candidates_says_why():
     assert note_of(ax) == found.reason
 
 
+def removed(ax):
+    ax.remove()
+    return ax
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
