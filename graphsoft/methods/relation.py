@@ -66,7 +66,7 @@ class Relation:
         depend on the number of clusters m. ``dense`` keeps all m: the reference for small m.
     rounds : int
         How often the support is widened. In a polished hierarchy this and `sweeps` are for the finest level.
-        Levels above have one round, with one sweep after the widening.
+        Levels above have one round, with three sweeps after the widening.
     sweeps : int
         Sweeps after each widening. With dense support a round has ``2 * (sweeps + 1)`` sweeps in all.
     max_sweeps : int
