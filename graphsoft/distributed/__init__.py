@@ -1,0 +1,1 @@
+"""Hierarchies of data that is larger than memory: stages of tasks that read files and write files."""

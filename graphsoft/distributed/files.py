@@ -1,0 +1,212 @@
+"""Arrays in files: each appears whole or not at all, and what is read of it is checked.
+
+A file begins with a header in JSON that says where each array lies. An array may be cut into sections along
+its first axis, and then a section can be read without the others. Every array, or every section of it, has a
+checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.storage.atomic import write_atomic
+
+__all__ = ["ArrayFile", "Unreadable", "open_arrays", "rows_in_sections", "write_arrays"]
+
+_MAGIC = b"gsparts1"
+_BEGIN = struct.Struct("<8sQI")  # magic, length of the header, checksum of the header
+_KINDS = "biuf"
+
+
+class Unreadable(Exception):
+    """A file is not there, or not as it was written; the task that wrote it has to be done again."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)  # both, so that it can be pickled
+        self.path, self.problem = path, problem
+
+    def __str__(self) -> str:
+        return f"{self.path!r} {self.problem}"
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Array] | None = None) -> int:
+    """Write arrays to a file, whole or not at all; returns its length in bytes.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory is made if it is not there.
+    arrays : mapping of str to ndarray
+        Numbers or booleans.
+    cuts : mapping of str to ndarray, optional
+        For arrays that are read section by section: where the sections begin, and where the last one ends.
+    """
+    cuts = cuts or {}
+    stored: dict[str, Array] = {}
+    for name, values in arrays.items():
+        values = np.ascontiguousarray(values)
+        if values.dtype.kind not in _KINDS:
+            raise TypeError(f"arrays of {values.dtype} cannot be stored")
+        stored[name] = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        if name in cuts:
+            ptr = np.asarray(cuts[name], dtype=np.int64)
+            checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in zip(ptr[:-1], ptr[1:], strict=True)]
+            stored[f"{name}/ptr"], stored[f"{name}/crc"] = ptr, np.array(checks, dtype=np.uint32)
+    header: dict[str, Any] = {}
+    offset = 0
+    for name, values in stored.items():
+        check = None if name in cuts else zlib.crc32(_bytes(values))
+        header[name] = [values.dtype.str, values.shape, offset, check]
+        offset += values.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+
+    def write(file: IO[bytes]) -> None:
+        file.write(_BEGIN.pack(_MAGIC, len(text), zlib.crc32(text)) + text)
+        for values in stored.values():
+            file.write(_bytes(values))
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, write)
+    return _BEGIN.size + len(text) + offset
+
+
+def _bytes(values: Array) -> memoryview:
+    return values.reshape(-1).view(np.uint8).data
+
+
+class ArrayFile:
+    """An open file of arrays; see `open_arrays`."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file, self._path = file, str(path)
+        begin = file.read(_BEGIN.size)
+        if len(begin) < _BEGIN.size or not begin.startswith(_MAGIC):
+            raise self._unreadable("is not a file of arrays")
+        _, length, check = _BEGIN.unpack(begin)
+        text = file.read(length)
+        if len(text) < length or zlib.crc32(text) != check:
+            raise self._unreadable("has a damaged header")
+        self._header: dict[str, Any] = json.loads(text)
+        self._start = _BEGIN.size + length
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._header
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._header if not name.endswith(("/ptr", "/crc")))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Tell the shape of an array without reading it."""
+        return tuple(self._header[name][1])
+
+    def array(self, name: str) -> Array:
+        """Read a whole array."""
+        dtype, shape, offset, check = self._header[name]
+        values = self._read(dtype, tuple(shape), offset)
+        if check is None:
+            for section in range(len(self.cut(name)) - 1):
+                self._check_section(name, section, values[slice(*self.cut(name)[section : section + 2])])
+        elif zlib.crc32(_bytes(values)) != check:
+            raise self._unreadable(f"is damaged in {name!r}")
+        return values
+
+    def cut(self, name: str) -> Array:
+        """Tell where the sections of an array begin, and where the last one ends."""
+        return self.array(f"{name}/ptr")
+
+    def section(self, name: str, section: int) -> Array:
+        """Read one section of an array."""
+        dtype, shape, offset, _ = self._header[name]
+        start, stop = self.cut(name)[section : section + 2]
+        width = int(np.prod(shape[1:], dtype=np.int64)) * np.dtype(dtype).itemsize
+        values = self._read(dtype, (int(stop - start), *shape[1:]), offset + int(start) * width)
+        self._check_section(name, section, values)
+        return values
+
+    def rows(self, name: str, section: int | None = None) -> sp.csr_array:
+        """Read a sparse matrix that `rows_in_sections` made into arrays, or one section of its rows."""
+        read = self.array if section is None else lambda each: self.section(each, section)
+        counts, columns, values = (read(f"{name}/{part}") for part in ("counts", "columns", "values"))
+        ptr = np.zeros(len(counts) + 1, dtype=np.int32 if len(columns) < 2**31 else np.int64)
+        np.cumsum(counts, out=ptr[1:])
+        width = int(self.array(f"{name}/width")[0])
+        return sp.csr_array((values, columns, ptr), shape=(len(counts), width))
+
+    def _check_section(self, name: str, section: int, values: Array) -> None:
+        if zlib.crc32(_bytes(values)) != self.array(f"{name}/crc")[section]:
+            raise self._unreadable(f"is damaged in {name!r}")
+
+    def _read(self, dtype: str, shape: tuple[int, ...], offset: int) -> Array:
+        """Read numbers into memory; mapped pages would count as memory of the process."""
+        values = np.empty(shape, dtype=dtype)
+        self._file.seek(self._start + offset)
+        view, filled = _bytes(values), 0
+        while filled < len(view):
+            read = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
+            if not read:
+                raise self._unreadable("ends too early")
+            filled += read
+        return values
+
+    def _unreadable(self, problem: str) -> Unreadable:
+        return Unreadable(self._path, problem)
+
+
+@contextmanager
+def open_arrays(path: Path) -> Iterator[ArrayFile]:
+    """Open a file of arrays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "numbers")
+    ...     _ = write_arrays(path, {"a": np.arange(5)}, {"a": np.array([0, 2, 5])})
+    ...     with open_arrays(path) as file:
+    ...         file.section("a", 1).tolist()
+    [2, 3, 4]
+    """
+    try:
+        file = path.open("rb", buffering=0)
+    except FileNotFoundError:
+        raise Unreadable(str(path), "is not there") from None
+    with file:
+        yield ArrayFile(file, path)
+
+
+def rows_in_sections(
+    name: str, matrix: sp.csr_array, ptr: Array | None = None
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Make arrays of a sparse matrix, and their cuts: section k has the rows ``ptr[k]:ptr[k + 1]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> arrays, cuts = rows_in_sections("m", sp.csr_array(np.eye(3)), np.array([0, 1, 3]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "matrix")
+    ...     _ = write_arrays(path, arrays, cuts)
+    ...     with open_arrays(path) as file:
+    ...         file.rows("m", 1).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    counts = np.diff(matrix.indptr).astype(np.int32)
+    arrays = {
+        f"{name}/counts": counts, f"{name}/columns": matrix.indices, f"{name}/values": matrix.data,
+        f"{name}/width": np.array([matrix.shape[1]]),
+    }  # fmt: skip
+    if ptr is None:
+        return arrays, {}
+    entries = np.asarray(matrix.indptr)[ptr]
+    return arrays, {f"{name}/counts": ptr, f"{name}/columns": entries, f"{name}/values": entries}
