@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,14 +54,14 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Arr
     """
     cuts = cuts or {}
     stored: dict[str, Array] = {}
-    for name, values in arrays.items():
-        values = np.ascontiguousarray(values)
+    for name, given in arrays.items():
+        values = np.ascontiguousarray(given).reshape(np.shape(given))
         if values.dtype.kind not in _KINDS:
             raise TypeError(f"arrays of {values.dtype} cannot be stored")
         stored[name] = values.astype(values.dtype.newbyteorder("<"), copy=False)
         if name in cuts:
             ptr = np.asarray(cuts[name], dtype=np.int64)
-            checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in zip(ptr[:-1], ptr[1:], strict=True)]
+            checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in pairwise(ptr)]
             stored[f"{name}/ptr"], stored[f"{name}/crc"] = ptr, np.array(checks, dtype=np.uint32)
     header: dict[str, Any] = {}
     offset = 0

@@ -1,4 +1,4 @@
-"""A graph in blocks: each has some of the nodes, all their edges, and sees the memberships of their neighbors.
+"""A graph in blocks: each has some of the nodes, all their edges, and sees memberships of their neighbors.
 
 Every sweep computes all rows from the memberships before it. So it can be done block by block: what a block
 needs of the others are the masses of all clusters, and the rows of the neighbors of its nodes. On a single
