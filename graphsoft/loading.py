@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsoft.errors import InputError, shown
+from graphsoft.fitting.saving import unpack_report, unpack_settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, unpack_graph
 from graphsoft.graph.saving import unpack_features
@@ -13,7 +14,7 @@ from graphsoft.methods.interface import unpack_clustering
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_described, check_features
 from graphsoft.result.naming import checked_cluster_names
-from graphsoft.result.saving import unpack_levels, unpack_report, unpack_settings
+from graphsoft.result.saving import unpack_levels
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import DAMAGED, UNSOUND, Container, cause_of, read_container
 from graphsoft.storage.packing import Unpacker

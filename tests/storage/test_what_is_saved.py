@@ -14,13 +14,13 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import graphsoft
 from graphsoft import Clustering, Graph, InputError
+from graphsoft.fitting import saving as results
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph import graph as graphs
 from graphsoft.graph import saving as features
 from graphsoft.graph.features import Features, FeaturesLeftOut
 from graphsoft.methods import interface
-from graphsoft.result import saving as results
 from shared.models import LEVELS, X
 from shared.saved import answers_of, round_trip
 

@@ -1,0 +1,253 @@
+"""What is small in a result on disk, in one file: levels, tree, report, settings, and the plan of the run.
+
+Memberships and labels, which grow with the number of points, are in files of arrays beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.plan import Plan
+from graphsoft.errors import InputError
+from graphsoft.fitting.report import Report
+from graphsoft.fitting.saving import pack_report, pack_settings, unpack_report, unpack_settings
+from graphsoft.fitting.settings import Settings
+from graphsoft.input.memberships import check_memberships
+from graphsoft.storage.container import DAMAGED, UNSOUND, cause_of, read_container, write_container
+from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
+from graphsoft.storage.records import are_texts, are_whole, is_flag, is_text, is_whole
+from graphsoft.version import installed_version
+
+__all__ = ["KIND", "SUMMARY", "LevelSummary", "Summary", "read_summary", "write_summary"]
+
+SUMMARY = "hierarchy.gs"
+KIND = "stored hierarchy"
+# Fields of a plan and of what they must be; `identity` is any JSON.
+OF_PLAN = {
+    "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
+    "chunk_rows": is_whole, "lends": is_whole, "n_neighbors": is_whole, "metric": is_text, "weights": is_text,
+    "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole,
+}  # fmt: skip
+LEAST = {
+    "rows": 1, "partitions": 1, "chunk_rows": 1, "n_neighbors": 1, "features": 0, "lends": 0, "max_memory": 0,
+    "coarse_nodes": 0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSummary:
+    """What is small of a level of m clusters.
+
+    Attributes
+    ----------
+    parents : csr_array of shape (m, m_above) or None
+        None on the top level.
+    mass : ndarray of shape (m,)
+        float64.
+    sizes : ndarray of shape (m,)
+        int64: the rows whose likeliest cluster each is. They sum to the number of rows.
+    graph : csr_array of shape (m, m)
+        The cluster graph.
+    """
+
+    parents: sp.csr_array | None
+    mass: Array
+    sizes: Array
+    graph: sp.csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is small of a result on disk.
+
+    Attributes
+    ----------
+    plan : Plan
+    levels : tuple of LevelSummary
+        Finest first.
+    report : Report
+        With a report of each level.
+    settings : Settings
+    columns : tuple of str or None
+        The names of the features.
+    cluster_names : mapping of str to str
+        By the ids of clusters.
+    steps : csr_array of shape (m, m) or None
+        Of the finest level: how much weight goes along edges from cluster to cluster, ``S^T W S``, with S the
+        memberships and W the graph. None if that was not computed.
+    """
+
+    plan: Plan
+    levels: tuple[LevelSummary, ...]
+    report: Report
+    settings: Settings
+    columns: tuple[str, ...] | None = None
+    cluster_names: Mapping[str, str] = field(default_factory=dict)
+    steps: sp.csr_array | None = None
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the degrees of all nodes."""
+        return float(self.levels[0].mass.sum())
+
+
+def write_summary(directory: Path, summary: Summary) -> None:
+    """Write the file, which comes last: where it is, the result is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from graphsoft.fitting.report import LevelReport
+    >>> from graphsoft.methods import METHODS
+    >>> plan = Plan("graph", 3, 0, False, 1, 3, 0, 10, "euclidean", "local-scaling", (2,), 10**9, 100)
+    >>> level = LevelSummary(None, np.array([4.0, 2.0]), np.array([2, 1]), sp.csr_array(np.diag([4.0, 2.0])))
+    >>> report = Report(3, 2, 1, (), (LevelReport(2, 5, (), -3.0, 0.0, "converged", 0.1),), {})
+    >>> settings = Settings((2,), (METHODS["relation"],), True, 10, "euclidean", "local-scaling")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_summary(Path(folder), Summary(plan, (level,), report, settings))
+    ...     read_summary(Path(folder)).levels[0].sizes.tolist()
+    [2, 1]
+    """
+    _check(summary)
+    packer = Packer()
+    content = {
+        "plan": _packed_plan(summary.plan),
+        "levels": [_packed_level(level, f"levels/{at}", packer) for at, level in enumerate(summary.levels)],
+        "report": pack_report(summary.report),
+        "settings": pack_settings(summary.settings),
+        "columns": pack_value(summary.columns, "columns"),
+        "cluster_names": dict(summary.cluster_names),
+        "steps": _packed_matrix("steps", summary.steps, packer),
+    }
+    write_container(directory / SUMMARY, KIND, content, packer.arrays, installed_version())
+
+
+def read_summary(directory: Path) -> Summary:
+    """Read what `write_summary` wrote; nothing in it is believed.
+
+    Raises
+    ------
+    InputError
+        If it is not there, was damaged, or does not hold what it should.
+    """
+    path = directory / SUMMARY
+    container = read_container(path)
+    if container.kind != KIND:
+        raise InputError("path", f"{str(path)!r} holds a {container.kind[:40]!r}", "give a run's directory")
+    content, unpacker = container.content, Unpacker(container.arrays)
+    try:
+        summary = Summary(
+            plan=_unpacked_plan(content["plan"]),
+            levels=tuple(_unpacked_level(each, unpacker) for each in content["levels"]),
+            report=unpack_report(content["report"]),
+            settings=unpack_settings(content["settings"]),
+            columns=unpack_value(content["columns"]),
+            cluster_names=content["cluster_names"],
+            steps=_unpacked_matrix(content["steps"], unpacker),
+        )
+        _check(summary)
+    except UNSOUND as error:
+        problem = f"{str(path)!r} holds no sound result: {cause_of(error)}"
+        raise InputError("path", problem, DAMAGED) from error
+    return summary
+
+
+def _packed_plan(plan: Plan) -> dict[str, Any]:
+    packed = {name: pack_value(getattr(plan, name), name) for name in OF_PLAN}
+    return {**packed, "identity": plan.identity}
+
+
+def _unpacked_plan(packed: dict[str, Any]) -> Plan:
+    values = {name: unpack_value(packed[name]) for name in OF_PLAN}
+    return Plan(**values, identity=packed["identity"])
+
+
+def _packed_level(level: LevelSummary, name: str, packer: Packer) -> dict[str, Any]:
+    return {
+        "parents": _packed_matrix(f"{name}/parents", level.parents, packer),
+        "mass": packer.array(f"{name}/mass", level.mass),
+        "sizes": packer.array(f"{name}/sizes", level.sizes),
+        "graph": _packed_matrix(f"{name}/graph", level.graph, packer),
+    }
+
+
+def _unpacked_level(packed: dict[str, Any], unpacker: Unpacker) -> LevelSummary:
+    graph = _unpacked_matrix(packed["graph"], unpacker)
+    if graph is None:
+        raise ValueError("a level without a graph")
+    mass, sizes = unpacker.array(packed["mass"], "f"), unpacker.array(packed["sizes"], "i")
+    return LevelSummary(_unpacked_matrix(packed["parents"], unpacker), mass, sizes, graph)
+
+
+def _packed_matrix(name: str, matrix: sp.csr_array | None, packer: Packer) -> dict[str, Any] | None:
+    return None if matrix is None else packer.matrix(name, matrix)
+
+
+def _unpacked_matrix(packed: dict[str, Any] | None, unpacker: Unpacker) -> sp.csr_array | None:
+    return None if packed is None else unpacker.matrix(packed)
+
+
+def _check(summary: Summary) -> None:
+    """Refuse what does not fit together, both before it is written and after it is read."""
+    _check_plan(summary.plan)
+    counts = tuple(len(level.mass) for level in summary.levels)
+    if not counts or not counts == summary.plan.levels == summary.settings.levels:
+        raise ValueError("levels that were not asked for")
+    if tuple(each.clusters for each in summary.report.levels) != counts:
+        raise ValueError("a report of other levels")
+    for level, above in zip(summary.levels, (*counts[1:], None), strict=True):
+        _check_level(level, above, summary.plan.rows)
+    columns, names = summary.columns, summary.cluster_names
+    if columns is not None and not (are_texts(columns) and len(columns) == summary.plan.features):
+        raise ValueError("names of other features")
+    if not isinstance(names, Mapping) or not all(is_text(each) for pair in names.items() for each in pair):
+        raise ValueError("names of clusters that are no texts")
+    if summary.steps is not None:
+        _check_weights(summary.steps, counts[0])
+
+
+def _check_plan(plan: Plan) -> None:
+    for name, fits in OF_PLAN.items():
+        value = getattr(plan, name)
+        if not fits(value) or _is_below(value, LEAST.get(name)):
+            raise ValueError(f"a plan whose {name} is not what it should be")
+    if plan.kind not in ("points", "graph") or (plan.features > 0) != (plan.kind == "points"):
+        raise ValueError("a plan of another kind")
+    if not isinstance(plan.identity, dict):
+        raise ValueError("a plan without an identity")
+
+
+def _is_below(value: Any, least: int | None) -> bool:
+    return least is not None and value < least
+
+
+def _check_level(level: LevelSummary, above: int | None, rows: int) -> None:
+    count = len(level.mass)
+    for values in (level.mass, level.sizes):
+        if values.shape != (count,) or not np.isfinite(values).all() or values.min() < 0:
+            raise ValueError("masses or sizes that are not those of clusters")
+    if level.mass.dtype != np.float64 or level.sizes.dtype != np.int64:
+        raise ValueError("masses or sizes of another type")
+    # added up as Python's numbers, which do not overflow
+    if sum(level.sizes.tolist()) != rows:
+        raise ValueError("sizes that are not those of all points")
+    if (level.parents is None) != (above is None):
+        raise ValueError("parents on the top level, or none on another")
+    if above is not None:
+        check_memberships(level.parents, "path", (count, above))
+    _check_weights(level.graph, count)
+
+
+def _check_weights(matrix: sp.csr_array, count: int) -> None:
+    if matrix.shape != (count, count) or (len(matrix.data) and matrix.data.min() < 0):
+        raise ValueError("a graph of other clusters")
+    if matrix.data.dtype != np.float64 or not math.isfinite(float(matrix.data.sum())):
+        raise ValueError("a graph of other clusters")
