@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine.sweeps import UNEXPLAINED
+from graphsoft.engine.blocks import UNEXPLAINED
 from graphsoft.fitting.climbing import MIN_PARENT, STAY, _parents_by_walk
 from graphsoft.methods import Relation
 from graphsoft.tree import Tree

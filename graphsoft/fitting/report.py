@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.engine.sweeps import Fit
+from graphsoft.engine.assessing import Fit
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.engine import polishing, sweeps
 from graphsoft.engine.polishing import Log, polish_level, refine_in_groups
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
 from graphsoft.methods import Relation, relation
 from naive import engine as naive
 from shared.likelihood import blurred, fall, floor_of

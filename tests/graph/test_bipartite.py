@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft import bipartite_graph, metrics
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
 from graphsoft.errors import InputError
 from graphsoft.methods import Relation, relation
 from naive import directed as naive_flows

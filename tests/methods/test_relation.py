@@ -9,7 +9,7 @@ from graphsoft import parallel
 from graphsoft.engine import sweeps
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.polishing import polish_level
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import METHODS, Relation, method_named, relation
