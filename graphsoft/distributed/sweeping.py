@@ -20,8 +20,7 @@ from graphsoft.distributed.files import ArrayFile, rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
-from graphsoft.engine.blocks import Block, Look, Seen, State, Step
-from graphsoft.engine.sweeps import UNEXPLAINED
+from graphsoft.engine.blocks import Block, Look, Seen, State, Step, floor_of
 from graphsoft.kernels import Rows
 from graphsoft.linalg.csr import joined
 from graphsoft.linalg.memberships import one_cluster_each
@@ -50,8 +49,7 @@ class BlocksInFiles:
 
     def __init__(self, run: Run, plan: Plan, records: Sequence[Record]) -> None:
         self.degree_logs = float(sum(float(record["degree_logs"]) for record in records))
-        total = float(sum(float(record["weight"]) for record in records))
-        self._floor = UNEXPLAINED / total if total > 0 else 1.0
+        self._floor = floor_of(float(sum(float(record["weight"]) for record in records)))
         self._run, self._plan = run, plan
         self._count = 0
         self._old: list[tuple[int, str]] = []  # stages to be deleted, and after which step
@@ -215,20 +213,22 @@ def keep(where: Where, *, value: Any) -> None:
 # Files
 
 
-def read_block(file: ArrayFile) -> Block:
+def read_block(file: ArrayFile, number: int) -> Block:
     """Read the edges of a partition.
 
     Parameters
     ----------
     file : ArrayFile
         Of the stage "graph".
+    number : int
+        Of the partition.
     """
     ptr, columns, weights = (file.array(name) for name in ("ptr", "columns", "weights"))
     if len(columns) <= np.iinfo(np.int32).max:  # the loops are compiled for this type already
         ptr = ptr.astype(np.int32)
     nodes = len(ptr) - 1
     shape = nodes, nodes + file.shape("halo_part")[0]
-    return Block(sp.csr_array((weights, columns, ptr), shape=shape), file.array("degrees"))
+    return Block(sp.csr_array((weights, columns, ptr), shape=shape), file.array("degrees"), number)
 
 
 def own_rows(where: Where, stage: str) -> sp.csr_array:
@@ -239,7 +239,7 @@ def own_rows(where: Where, stage: str) -> sp.csr_array:
 
 def _seen(where: Where, graph: ArrayFile, of: str, mass: Array, floor: float) -> Seen:
     """Put the rows of a partition above those of its halo, which are in the packs of other partitions."""
-    block = read_block(graph)
+    block = read_block(graph, where.part)
     parts = [_rows(own_rows(where, of))]
     for part in np.unique(graph.array("halo_part")).tolist():
         with where.open(of, part) as file:

@@ -1,3 +1,5 @@
+from functools import reduce
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,8 +7,11 @@ import scipy.sparse as sp
 from graphsoft.distributed import sweeping
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sweeping import BlocksInFiles
-from graphsoft.engine.blocks import Stepped
+from graphsoft.engine.blocks import OneBlock, State, Stepped
+from graphsoft.fitting.descending import descend, fits
+from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
+from graphsoft.methods import Relation
 from shared.blocks_of_graphs import cut_into_blocks, plan_of_graph
 
 
@@ -42,10 +47,10 @@ def write_groups(where, *, part):
     where.write({"group": np.flatnonzero(part == where.part)})
 
 
-def blocks_of(folder, weights, part, partitions, labels, levels):
+def blocks_of(folder, weights, part, partitions, labels, levels, weight_type=np.float64):
     """A run whose central graph is the graph itself."""
     run = Run(folder)
-    records = cut_into_blocks(run, weights, part, partitions)
+    records = cut_into_blocks(run, weights, part, partitions, weight_type)
     run.stage("group", write_groups, range(partitions), part=part)
     run.stage("divided", write_divided, [0], labels=np.asarray(labels, dtype=np.int32))
     return run, BlocksInFiles(run, plan_of_graph(len(part), partitions, levels), records)
@@ -133,3 +138,64 @@ def test_states_that_are_forgotten_are_deleted_and_can_be_made_again(tmp_path):
     assert (assembled(run, states[-1], part, 4) == last).all()
     blocks.forget_all()
     assert not run.where(after.held, 0).file(after.held, 0).exists()
+
+
+class SummedByPart(OneBlock):
+    """One block whose masses are summed as those of several are: part by part."""
+
+    def __init__(self, graph, degrees, cuts):
+        super().__init__(graph, degrees)
+        self.cuts = cuts
+        degrees = [self.block.degrees[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        self.degree_logs = sum(float((d[d > 0] * np.log(d[d > 0])).sum()) for d in degrees)
+
+    def begin(self, memberships, log_likelihood=np.nan):
+        mass = np.zeros(memberships.shape[1])
+        for start, stop in zip(self.cuts, self.cuts[1:], strict=False):
+            mass += memberships[start:stop].T @ self.block.degrees[start:stop]
+        return State(mass, log_likelihood, memberships)
+
+
+def communities(n, clusters, seed):
+    """Weights of a graph with communities, and the community of each node."""
+    random = np.random.default_rng(seed)
+    own = np.sort(random.integers(0, clusters, n))
+    ends = random.integers(0, n, (2, 12 * n))
+    kept = (own[ends[0]] == own[ends[1]]) | (random.random(12 * n) < 0.1)
+    ones = sp.coo_array((random.random(kept.sum()) + 0.1, ends[:, kept]), shape=(n, n)).tocsr()
+    return sp.csr_array(ones + ones.T), own
+
+
+@pytest.mark.parametrize("weight_type", [np.float32, np.float64])
+@pytest.mark.parametrize("partitions", [1, 2, 8])
+def test_levels_of_blocks_have_the_bits_of_the_graph(tmp_path, partitions, weight_type):
+    n, sizes = 300, (12, 5, 2)
+    weights, labels = communities(n, sizes[0], partitions)
+    part = np.sort(np.random.default_rng(2).integers(0, partitions, n))
+    part[part == 1] = 0  # and one partition is empty
+    part = np.sort(part)
+    order = np.random.default_rng(3).permutation(n)  # communities are spread over partitions
+    weights, labels = weights[order][:, order].tocsr(), labels[order]
+    weights.sort_indices()
+    weights = weights.astype(weight_type).astype(np.float64)
+    groups = [one_cluster_each(np.arange(12) % 5, 5), one_cluster_each(np.arange(5) % 2, 2)]
+    run, blocks = blocks_of(tmp_path, weights, part, partitions, labels, sizes, weight_type)
+    found = descend(blocks, blocks.begin(), groups, Relation())
+    cuts = np.searchsorted(part, np.arange(partitions + 1))
+    degrees = np.array([weights[[i]].data.sum() for i in range(n)])
+    one = SummedByPart(Graph(weights.astype(weight_type), range(n)), degrees, cuts)
+    expected = descend(one, one.begin(one_cluster_each(labels, 12)), groups, Relation())
+    assert (assembled(run, found.finest, part, partitions) == expected.finest.held.toarray()).all()
+    assert (found.finest.mass == expected.finest.mass).all()
+    for one_level, other in zip(found.courses, expected.courses, strict=True):
+        assert one_level.sweeps == other.sweeps
+        assert np.allclose(one_level.trace, other.trace, rtol=1e-12)
+    for matrix, other in zip(found.parents, expected.parents, strict=True):
+        assert abs(matrix - other).max() < 1e-12
+    for clusters, other in zip(found.graphs, expected.graphs, strict=True):
+        assert np.isclose(abs(clusters.adjacency - other.adjacency).max(), 0, atol=1e-9)
+    for fit, other in zip(fits(blocks, found), fits(one, expected), strict=True):
+        assert np.isclose(fit.log_likelihood, other.log_likelihood, rtol=1e-12)
+        assert np.isclose(fit.gap, other.gap, rtol=1e-9)
+    chain = reduce(lambda below, above: below @ above, found.parents, expected.finest.held)
+    assert np.allclose(chain.sum(axis=1), 1)
