@@ -30,7 +30,8 @@ READ = 1 / 12
 # Of the memory that there is, a process that is not told otherwise takes this part.
 OF_AVAILABLE = 0.8
 UNITS = {
-    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
+    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
+    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
 }  # fmt: skip
 
 

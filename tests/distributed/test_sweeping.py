@@ -1,4 +1,5 @@
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import scipy.sparse as sp
 from graphsoft.distributed import sweeping
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sweeping import BlocksInFiles
-from graphsoft.engine.blocks import OneBlock, State, Stepped
+from graphsoft.engine.blocks import OneBlock, State, Stepped, floor_of
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
@@ -146,12 +147,11 @@ class SummedByPart(OneBlock):
     def __init__(self, graph, degrees, cuts):
         super().__init__(graph, degrees)
         self.cuts = cuts
-        degrees = [self.block.degrees[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
-        self.degree_logs = sum(float((d[d > 0] * np.log(d[d > 0])).sum()) for d in degrees)
+        self.floor = floor_of(sum(float(degrees[a:b].sum()) for a, b in pairwise(cuts)))
 
     def begin(self, memberships, log_likelihood=np.nan):
         mass = np.zeros(memberships.shape[1])
-        for start, stop in zip(self.cuts, self.cuts[1:], strict=False):
+        for start, stop in pairwise(self.cuts):
             mass += memberships[start:stop].T @ self.block.degrees[start:stop]
         return State(mass, log_likelihood, memberships)
 
