@@ -36,15 +36,14 @@ UNITS = {
 
 
 def memory_of(given: Any, client: Any) -> int:
-    """Tell how many bytes a task may take.
+    """Tell how many bytes a process may take.
 
     Parameters
     ----------
     given : int, str or None
-        What a process may take: a number of bytes, or a text such as ``"2GB"``. By default it is the limit of
-        the smallest worker, or 80 % of what is available here.
-    client : dask.distributed.Client or None
-        Workers of several threads do several tasks at once.
+        A number of bytes, or a text such as ``"2GB"``. By default it is the limit of the smallest worker, or
+        80 % of what is available here.
+    client : object or None
 
     Examples
     --------
@@ -54,23 +53,22 @@ def memory_of(given: Any, client: Any) -> int:
     Traceback (most recent call last):
     graphsoft.errors.InputError: max_memory: got 'much'. Remedy: use bytes, or a text such as '2GB'.
     """
-    workers = [] if client is None else list(client.scheduler_info(n_workers=-1)["workers"].values())
-    threads = max((int(worker["nthreads"]) for worker in workers), default=1)
     if given is not None:
-        return _checked(_bytes_of(given) // threads)
+        return _checked(_bytes_of(given))
+    workers = []
+    if hasattr(client, "scheduler_info"):
+        workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [int(worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
     if limits:
-        return _checked(min(limits) // threads)
-    available = OF_AVAILABLE * available_memory()
-    return _checked(int(min(available, 2**62)) // max(1, threads * len(workers)))
+        return _checked(min(limits))
+    return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))
 
 
 def _checked(size: int) -> int:
-    least = int(OF_PROCESS / USED * 1.1)
+    least = ceil(1.1 * OF_PROCESS / USED)
     if size < least:
-        problem = f"a task may take {memory_text(size)}, and Python itself needs {memory_text(OF_PROCESS)}"
-        remedy = f"allow at least {memory_text(least)} for each thread of a worker"
-        raise InputError("max_memory", problem, remedy)
+        problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(OF_PROCESS)}"
+        raise InputError("max_memory", problem, f"allow at least {memory_text(least)}")
     return size
 
 

@@ -6,14 +6,12 @@ import pytest
 import scipy.sparse as sp
 
 from graphsoft.distributed import sweeping
-from graphsoft.distributed.run import Run
-from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.engine.blocks import OneBlock, State, Stepped, floor_of
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Relation
-from shared.blocks_of_graphs import cut_into_blocks, plan_of_graph
+from shared.blocks_of_graphs import assembled, blocks_of, communities
 
 
 def random_weights(n, seed=0, mean=4):
@@ -38,35 +36,6 @@ def grouped(seen, *, groups):
 def counted(seen):
     """A look: a matrix, an array and a number."""
     return {"clusters": sp.csr_array(seen.own.T @ seen.own), "mass": seen.mass, "nodes": len(seen.block)}
-
-
-def write_divided(where, *, labels):
-    where.write({"labels": labels})
-
-
-def write_groups(where, *, part):
-    where.write({"group": np.flatnonzero(part == where.part)})
-
-
-def blocks_of(folder, weights, part, partitions, labels, levels, weight_type=np.float64):
-    """A run whose central graph is the graph itself."""
-    run = Run(folder)
-    records = cut_into_blocks(run, weights, part, partitions, weight_type)
-    run.stage("group", write_groups, range(partitions), part=part)
-    run.stage("divided", write_divided, [0], labels=np.asarray(labels, dtype=np.int32))
-    return run, BlocksInFiles(run, plan_of_graph(len(part), partitions, levels), records)
-
-
-def assembled(run, state, part, partitions):
-    """The rows of a state in the order of the nodes."""
-    rows = []
-    for each in range(partitions):
-        with run.where(state.held, each).open(state.held, each) as file:
-            rows.append(file.rows("own").toarray())
-    order = np.concatenate([np.flatnonzero(part == each) for each in range(partitions)])
-    found = np.empty((len(part), rows[0].shape[1]))
-    found[order] = np.concatenate(rows)
-    return found
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 5])
@@ -154,16 +123,6 @@ class SummedByPart(OneBlock):
         for start, stop in pairwise(self.cuts):
             mass += memberships[start:stop].T @ self.block.degrees[start:stop]
         return State(mass, log_likelihood, memberships)
-
-
-def communities(n, clusters, seed):
-    """Weights of a graph with communities, and the community of each node."""
-    random = np.random.default_rng(seed)
-    own = np.sort(random.integers(0, clusters, n))
-    ends = random.integers(0, n, (2, 12 * n))
-    kept = (own[ends[0]] == own[ends[1]]) | (random.random(12 * n) < 0.1)
-    ones = sp.coo_array((random.random(kept.sum()) + 0.1, ends[:, kept]), shape=(n, n)).tocsr()
-    return sp.csr_array(ones + ones.T), own
 
 
 @pytest.mark.parametrize("weight_type", [np.float32, np.float64])

@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.sweeping import BlocksInFiles
 
 
 def plan_of_graph(rows, partitions, levels, chunk_rows=None, **more):
@@ -72,3 +74,42 @@ def write_block(where, *, weights, part, partitions, weight_type):
         "crossing": int(sum(c >= len(own) for c in columns)), "weight": degrees.sum(),
         "degree_logs": (logs * np.log(logs)).sum(), "alone": int((np.diff(ptr) == 0).sum()),
     }  # fmt: skip
+
+
+def write_divided(where, *, labels):
+    where.write({"labels": labels})
+
+
+def write_groups(where, *, part):
+    where.write({"group": np.flatnonzero(part == where.part)})
+
+
+def blocks_of(folder, weights, part, partitions, labels, levels, weight_type=np.float64):
+    """A run whose central graph is the graph itself."""
+    run = Run(folder)
+    records = cut_into_blocks(run, weights, part, partitions, weight_type)
+    run.stage("group", write_groups, range(partitions), part=part)
+    run.stage("divided", write_divided, [0], labels=np.asarray(labels, dtype=np.int32))
+    return run, BlocksInFiles(run, plan_of_graph(len(part), partitions, levels), records)
+
+
+def assembled(run, state, part, partitions):
+    """The rows of a state in the order of the nodes."""
+    rows = []
+    for each in range(partitions):
+        with run.where(state.held, each).open(state.held, each) as file:
+            rows.append(file.rows("own").toarray())
+    order = np.concatenate([np.flatnonzero(part == each) for each in range(partitions)])
+    found = np.empty((len(part), rows[0].shape[1]))
+    found[order] = np.concatenate(rows)
+    return found
+
+
+def communities(n, clusters, seed):
+    """Weights of a graph with communities, and the community of each node."""
+    random = np.random.default_rng(seed)
+    own = np.sort(random.integers(0, clusters, n))
+    ends = random.integers(0, n, (2, 12 * n))
+    kept = (own[ends[0]] == own[ends[1]]) | (random.random(12 * n) < 0.1)
+    ones = sp.coo_array((random.random(kept.sum()) + 0.1, ends[:, kept]), shape=(n, n)).tocsr()
+    return sp.csr_array(ones + ones.T), own
