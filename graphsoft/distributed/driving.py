@@ -1,0 +1,117 @@
+"""A run from the data to the result: the plan, and the stages in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphsoft.aliases import Progress
+from graphsoft.distributed.cells import lends_needed
+from graphsoft.distributed.contracting import contract
+from graphsoft.distributed.dealing import deal
+from graphsoft.distributed.dividing import divide
+from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.edges import build_blocks
+from graphsoft.distributed.executors import executor_of
+from graphsoft.distributed.finishing import finish
+from graphsoft.distributed.joining import join
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.planning import plan_of
+from graphsoft.distributed.reporting import reported
+from graphsoft.distributed.routing import route
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.settling import stored_plan, write_plan
+from graphsoft.distributed.sources import Source, source_of
+from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
+from graphsoft.distributed.sweeping import BlocksInFiles
+from graphsoft.distributed.tasks import Record
+from graphsoft.engine.grouping import Limits
+from graphsoft.errors import InputError, shown
+from graphsoft.fitting.descending import descend, fits
+from graphsoft.fitting.settings import Settings, falling_sizes
+from graphsoft.input.checks import integer
+from graphsoft.methods import Relation
+
+__all__ = ["drive"]
+
+
+def drive(
+    X: Any,
+    settings: Settings,
+    directory: str | PathLike[str],
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
+
+    Parameters
+    ----------
+    X : PartitionedGraph, or anything that `source_of` takes
+    settings : Settings
+    directory : path-like
+        Made if it is not there.
+    client : distributed.Client or Executor, optional
+        Who does the tasks; this process if not given.
+    max_memory : int or str, optional
+        Bytes that a process may take.
+    partitions : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    Path
+        The directory, with the whole result.
+    """
+    folder = _folder(directory)
+    method = _method(settings)
+    if partitions is not None:
+        partitions = integer("partitions", partitions, 1)
+    with Run(folder, executor_of(client), progress) as run:
+        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+        falling_sizes(settings.levels, data.n)
+        plan = plan_of(folder, data, settings, client, max_memory, partitions)
+        if not (folder / SUMMARY).exists():
+            _Drive(run, plan, data, settings, method).drive()
+    return folder
+
+
+def _folder(directory: Any) -> Path:
+    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
+        raise InputError("directory", f"got {shown(directory)}", "name a directory")
+    folder = Path(directory).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
+    return folder
+
+
+def _method(settings: Settings) -> Relation:
+    """Find the method of all levels, and refuse what cannot be done in partitions."""
+    methods = settings.methods
+    if not settings.polished or any(each != methods[0] for each in methods):
+        problem = "with a directory, levels are found by polished relation factorization only"
+        raise InputError("method", problem, "use method='relation' and polish=True, or leave out the directory")
+    method = methods[0]
+    assert isinstance(method, Relation)
+    if method.support != "adaptive":
+        problem = f"got support={method.support!r}, which needs all clusters of all points"
+        raise InputError("method", problem, "use support='adaptive', or leave out the directory")
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class _Drive:
+    """A run, and what it works on."""
+
+    run: Run
+    plan: Plan
+    data: Source | PartitionedGraph
+    settings: Settings
+    method: Relation
