@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
     from graphsoft.result.level import Level
     from graphsoft.result.stability import Stability
+    from graphsoft.result.stored import StoredHierarchy, StoredLevel
     from graphsoft.result.walks import multistep
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
@@ -67,6 +68,8 @@ __all__ = [
     "SoftClustering",
     "SoftHierarchy",
     "Stability",
+    "StoredHierarchy",
+    "StoredLevel",
     "Suggestion",
     "Tree",
     "as_graph",
@@ -110,6 +113,8 @@ _HOME = {
     "SoftClustering": "estimators.soft_clustering",
     "SoftHierarchy": "estimators.soft_hierarchy",
     "Stability": "result.stability",
+    "StoredHierarchy": "result.stored",
+    "StoredLevel": "result.stored",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",
