@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
-    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory
+    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory, RunStopped
     from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
     from graphsoft.estimators.soft_hierarchy import SoftHierarchy
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
     from graphsoft.result.level import Level
     from graphsoft.result.stability import Stability
+    from graphsoft.result.stored import StoredHierarchy, StoredLevel
     from graphsoft.result.walks import multistep
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
@@ -63,10 +64,13 @@ __all__ = [
     "NotEnoughMemory",
     "Propagated",
     "Relation",
+    "RunStopped",
     "SavedTree",
     "SoftClustering",
     "SoftHierarchy",
     "Stability",
+    "StoredHierarchy",
+    "StoredLevel",
     "Suggestion",
     "Tree",
     "as_graph",
@@ -106,10 +110,13 @@ _HOME = {
     "NotEnoughMemory": "errors",
     "Propagated": "propagation",
     "Relation": "methods",
+    "RunStopped": "errors",
     "SavedTree": "formats.reading_json",
     "SoftClustering": "estimators.soft_clustering",
     "SoftHierarchy": "estimators.soft_hierarchy",
     "Stability": "result.stability",
+    "StoredHierarchy": "result.stored",
+    "StoredLevel": "result.stored",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from graphsoft.errors import InputError, shown
@@ -15,6 +16,7 @@ from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_described, check_features
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.saving import unpack_levels
+from graphsoft.result.stored import StoredHierarchy
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import DAMAGED, UNSOUND, Container, cause_of, read_container
 from graphsoft.storage.packing import Unpacker
@@ -24,8 +26,8 @@ __all__ = ["load"]
 KINDS = ("hierarchy", "clustering", "graph")
 
 
-def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | Clustering | Graph:
-    """Read what `save` of a hierarchy, a clustering or a graph wrote.
+def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | StoredHierarchy | Clustering | Graph:
+    """Read what `save` of a hierarchy, a clustering or a graph wrote, or open the directory of a run.
 
     Large arrays stay in the file and are mapped into memory. So do not write into the file while you use the
     result; `save` may replace it at any time. The whole file is read once, to compare its digest.
@@ -33,13 +35,14 @@ def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | Clustering | G
     Parameters
     ----------
     path : path-like
+        A file, or the directory of a hierarchy beyond memory.
     neighbors : object, optional
         The search for neighbors that the hierarchy was made with, fitted as it was then. It is needed if
         there was one, because a file holds no objects of others.
 
     Returns
     -------
-    Hierarchy, Clustering or Graph
+    Hierarchy, StoredHierarchy, Clustering or Graph
         It answers as the one that was saved, to the last bit.
 
     Raises
@@ -58,6 +61,10 @@ def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | Clustering | G
     ...     graphsoft.load(path).predict([[0.3], [5.3]]).tolist()
     [0, 1]
     """
+    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+        if neighbors is not None:
+            raise InputError("neighbors", f"got {shown(neighbors)}, but this is a directory", "leave it out")
+        return StoredHierarchy.open(path)
     container = read_container(path)
     if container.kind not in KINDS:
         problem = f"{str(path)!r} holds a {shown(container.kind)}, which this version does not know"

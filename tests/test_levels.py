@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.engine.blocks import UNEXPLAINED
-from graphsoft.fitting.climbing import MIN_PARENT, STAY, _parents_by_walk
+from graphsoft.fitting.descending import MIN_PARENT, STAY, _parents_by_walk
 from graphsoft.methods import Relation
 from graphsoft.tree import Tree
 from naive import engine as naive

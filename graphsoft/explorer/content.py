@@ -75,6 +75,8 @@ class LevelFacts:
     parents, flow : csr_array of shape (m, m_above), or None
     mass, certainty, conductance : ndarray of shape (m,)
         NaN where not defined.
+    sizes : ndarray of shape (m,)
+        How many of all points have each as their likeliest cluster.
     labels : ndarray of shape (n,)
         The likeliest clusters.
     entropy : ndarray of shape (n,)
@@ -101,6 +103,7 @@ class LevelFacts:
     mass: Array
     certainty: Array
     conductance: Array
+    sizes: Array
     labels: Array
     entropy: Array
     color: Array
@@ -116,10 +119,14 @@ class LevelFacts:
 
 @dataclass(frozen=True, eq=False)
 class HierarchyFacts:
-    """What is known of a whole hierarchy of n points.
+    """What is known of a whole hierarchy, n points of which are known one by one.
 
     Attributes
     ----------
+    points : int
+        How many there are in all: n, or more.
+    rows : ndarray of shape (n,)
+        Which of them are known one by one, rising.
     adjacency : csr_array of shape (n, n)
         Edges between points.
     coordinates : ndarray of shape (n, 2)
@@ -134,8 +141,12 @@ class HierarchyFacts:
     cluster_names : mapping of str to str
         Names of clusters, by id.
     label_color : ndarray of uint8, shape (number of labels, 3), or None
+    limits : sequence of str
+        What was left out of all this.
     """
 
+    points: int
+    rows: Array
     adjacency: sp.csr_array
     coordinates: Array
     edges: int
@@ -145,6 +156,7 @@ class HierarchyFacts:
     rounds: int | None
     cluster_names: Mapping[str, str]
     label_color: Array | None
+    limits: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -169,9 +181,9 @@ def content_of(levels: Sequence[LevelFacts], facts: HierarchyFacts, given: Given
     if features:
         members.add_json("features", list(features))
     box = _add_places(members, facts.coordinates, sample)
-    limits = [*sample.notes]
-    if len(sample.points) < len(facts.coordinates):
-        members.add_array("row", sample.points.astype(np.uint32))
+    limits = [*facts.limits, *sample.notes]
+    if len(sample.points) < facts.points:
+        members.add_array("row", facts.rows[sample.points].astype(np.uint32))
     among = without_diagonal(facts.adjacency[sample.points][:, sample.points])
     _add_rows(members, "", ("close_count", "close_point"), largest_in_rows(among, CLOSE)[:2])
     if given.names is not None:
@@ -188,7 +200,7 @@ def content_of(levels: Sequence[LevelFacts], facts: HierarchyFacts, given: Given
         images, note = given.images.add_to(members, sample.points)
         limits += note
     head = {
-        "format": FORMAT, "title": given.title, "points": len(facts.coordinates),
+        "format": FORMAT, "title": given.title, "points": facts.points,
         "shown": len(sample.points), "edges": facts.edges, "components": facts.components,
         "notes": [*facts.notes], "limits": limits, "features": facts.features,
         "rounds": facts.rounds, "box": box,
@@ -203,7 +215,7 @@ def _add_level(
     """Add the members of one level; returns what the head says of it."""
     count = len(level.mass)
     members.add_array(prefix + "mass", level.mass.astype(np.float32))
-    members.add_array(prefix + "size", np.bincount(level.labels, minlength=count).astype(np.uint32))
+    members.add_array(prefix + "size", level.sizes.astype(np.uint32))
     members.add_array(prefix + "color", np.ascontiguousarray(level.color, dtype=np.uint8).ravel())
     members.add_array(prefix + "circle", level.circles.astype(np.float32).ravel())
     members.add_array(prefix + "certainty", _or_minus_one(level.certainty))

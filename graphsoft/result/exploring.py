@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from graphsoft.aliases import Array
 from graphsoft.colors import class_colors, cluster_colors
 from graphsoft.errors import InputError, shown
 from graphsoft.explorer.content import HierarchyFacts, LevelFacts, box_of, content_of
-from graphsoft.explorer.given import checked_given, texts_of
+from graphsoft.explorer.given import Given, checked_given, texts_of
 from graphsoft.explorer.page import Explorer
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.input.checks import integer
@@ -28,7 +29,7 @@ from graphsoft.storage.atomic import PathLike, check_target
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["explore"]
+__all__ = ["Whole", "explore", "page_of"]
 
 EXEMPLARS = 5
 APART = 8  # features of a cluster
@@ -95,20 +96,52 @@ def explore(
     if path is not None:
         check_target(path)
     graph = intact_graph(h)
-    count = len(graph)
-    if names is None and [*graph.nodes] != [*range(count)]:
+    if names is None and [*graph.nodes] != [*range(len(graph))]:
         names = graph.nodes
     _check_stability(h, stability)
     max_points = integer("max_points", max_points, 1)
-    given = checked_given(
-        graph.nodes,
-        names=names,
-        texts=texts,
-        images=images,
-        labels=labels,
-        coordinates=coordinates,
-        title=title,
-    )
+    known = {"names": names, "texts": texts, "images": images, "labels": labels, "coordinates": coordinates}
+    given = checked_given(graph.nodes, **known, title=title)
+    page = page_of(h, given, features, stability, max_points)
+    if path is None:
+        return page
+    page.save(path)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What is known of the whole of which a hierarchy is a sample.
+
+    Attributes
+    ----------
+    points, edges, components : int
+    rows : ndarray
+        Which of its points are in the sample.
+    levels : sequence
+        Each with `mass`, `sizes` and `graph`.
+    limits : sequence of str
+        What to say about the points that are missing.
+    """
+
+    points: int
+    edges: int
+    components: int
+    rows: Array
+    levels: Sequence[Any]
+    limits: Sequence[str] = ()
+
+
+def page_of(
+    h: Hierarchy,
+    given: Given,
+    features: Any,
+    stability: Stability | None,
+    max_points: int,
+    whole: Whole | None = None,
+) -> Explorer:
+    """Make the page of `explore` of what has been checked; with `whole`, its numbers are of all points."""
+    graph = intact_graph(h)
     table, columns = _features(h, features)
     apart = [_apart(h, level, table, columns) for level in range(len(h))]
     places = h.layout().astype(np.float64) if given.coordinates is None else given.coordinates
@@ -118,22 +151,28 @@ def explore(
     levels = [
         _facts(h, level, colors[level], circles[level], apart[level], stability) for level in range(len(h))
     ]
+    if whole is None:
+        whole = Whole(len(graph), h.report.edges, h.report.components, np.arange(len(graph)), levels)
+    else:
+        levels = [
+            replace(level, mass=each.mass, sizes=each.sizes, graph=each.graph)
+            for level, each in zip(levels, whole.levels, strict=True)
+        ]
     facts = HierarchyFacts(
+        points=whole.points,
+        rows=whole.rows,
         adjacency=graph.adjacency,
         coordinates=places,
-        edges=h.report.edges,
-        components=h.report.components,
+        edges=whole.edges,
+        components=whole.components,
         notes=h.report.notes,
         features=None if apart[0] is None else apart[0].meaning,
         rounds=None if stability is None else int(stability.rounds),
         cluster_names=h.cluster_names,
         label_color=None if given.labels is None else _bytes_of(class_colors(np.bincount(given.labels[1]))),
+        limits=whole.limits,
     )
-    page = Explorer(content_of(levels, facts, given, max_points))
-    if path is None:
-        return page
-    page.save(path)
-    return None
+    return Explorer(content_of(levels, facts, given, max_points))
 
 
 def _check_stability(h: Hierarchy, stability: Any) -> None:
@@ -225,6 +264,7 @@ def _facts(
         mass=weights_of(level),
         certainty=certainties(memberships, level.labels),
         conductance=conductance,
+        sizes=np.bincount(level.labels, minlength=len(level.mass)),
         labels=level.labels,
         entropy=level.entropy,
         color=color,

@@ -21,11 +21,12 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.result.description import ClusterDescription, described
 from graphsoft.result.distinctive import Distinctive
 from graphsoft.result.intact import intact_graph
-from graphsoft.result.steps import central_points, steps_between
+from graphsoft.result.steps import central_points
 from graphsoft.storage.atomic import PathLike
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.stored import StoredHierarchy
 
 __all__ = [
     "to_csv",
@@ -110,7 +111,9 @@ def to_json(
     return tree_to_json(h.tree, path, names, details)
 
 
-def to_newick(h: Hierarchy, path: PathLike | None = None, *, names: Names = None) -> str | None:
+def to_newick(
+    h: Hierarchy | StoredHierarchy, path: PathLike | None = None, *, names: Names = None
+) -> str | None:
     r"""Write the tree in the Newick format of phylogenetics.
 
     Leaves are the finest clusters, and inner nodes have labels too. Branches are as long as the heights of
@@ -133,7 +136,7 @@ def to_newick(h: Hierarchy, path: PathLike | None = None, *, names: Names = None
     return tree_to_newick(h.tree, path, names, _linkage(h).heights)
 
 
-def to_linkage(h: Hierarchy) -> Array:
+def to_linkage(h: Hierarchy | StoredHierarchy) -> Array:
     """Turn the tree into a linkage matrix of SciPy, over the finest clusters.
 
     Leaf i is cluster ``0-i``. Clusters are merged level by level, within their parent. Among these, the pair
@@ -162,7 +165,7 @@ def to_linkage(h: Hierarchy) -> Array:
     return _linkage(h).matrix
 
 
-def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
+def to_networkx(h: Hierarchy | StoredHierarchy, of: str = TREE, *, names: Names = None) -> Any:
     """Make a networkx graph of the tree, or of the points.
 
     Parameters
@@ -204,7 +207,9 @@ def to_networkx(h: Hierarchy, of: str = TREE, *, names: Names = None) -> Any:
     return points_to_networkx(intact_graph(h).adjacency, h.nodes, columns, memberships)
 
 
-def to_graphml(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_graphml(
+    h: Hierarchy | StoredHierarchy, path: PathLike, of: str = TREE, *, names: Names = None
+) -> None:
     """Write the graph of :meth:`to_networkx` as GraphML, for Gephi, Cytoscape, yEd or igraph.
 
     Names of points become texts, which must differ, and memberships the text of a JSON object. Control
@@ -219,7 +224,7 @@ def to_graphml(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = N
     write_graphml(to_networkx(h, of, names=names), path)
 
 
-def to_gexf(h: Hierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
+def to_gexf(h: Hierarchy | StoredHierarchy, path: PathLike, of: str = TREE, *, names: Names = None) -> None:
     """Write the graph of :meth:`to_networkx` as GEXF, for Gephi; see :meth:`to_graphml`."""
     write_gexf(to_networkx(h, of, names=names), path)
 
@@ -331,8 +336,8 @@ def to_graphrag(
     return as_frame(columns) if path is None else columns_to_parquet(columns, path)
 
 
-def _linkage(h: Hierarchy) -> Linkage:
-    return linkage_of(h.tree, steps_between(intact_graph(h), h._memberships(0)))
+def _linkage(h: Hierarchy | StoredHierarchy) -> Linkage:
+    return linkage_of(h.tree, h._steps())
 
 
 def _central(h: Hierarchy, count: int) -> list[tuple[str, list[int]]]:
@@ -356,7 +361,7 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
     )
 
 
-def _points(h: Hierarchy, names: Names) -> dict[str, Any]:
+def _points(h: Hierarchy | StoredHierarchy, names: Names) -> dict[str, Any]:
     for number in range(len(h)):
         h._memberships(number)  # which were perhaps changed by hand
     return point_columns(h.nodes, h.levels, checked_names(h.tree, names))

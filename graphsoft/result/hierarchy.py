@@ -37,6 +37,7 @@ from graphsoft.result.new_rows import scaled
 from graphsoft.result.point import point
 from graphsoft.result.prediction import Reference, fallback_memberships, new_memberships, reference_of
 from graphsoft.result.saving import write_hierarchy
+from graphsoft.result.steps import steps_between
 from graphsoft.result.updating import partial_update
 from graphsoft.tree import Tree
 from graphsoft.tree_building import build_tree
@@ -307,6 +308,10 @@ class Hierarchy(Sequence[Level]):
             parents = [each.parents for each in self if each.parents is not None]
             fallbacks = fallback_memberships(intact_graph(self), [each.memberships for each in self], parents)
         return [new_memberships(step, self._memberships(at), fallbacks[at]) for at in levels]
+
+    def _steps(self) -> sp.csr_array:
+        """Compute how much weight goes along edges from finest cluster to finest cluster."""
+        return steps_between(intact_graph(self), self._memberships(0))
 
     def _memberships(self, level: int) -> sp.csr_array:
         """Return the memberships of a level, after a check: they may have been changed by hand."""

@@ -22,7 +22,7 @@ from graphsoft.neighbors.weights import ScaledLists, weights_of_others
 from graphsoft.parallel import map_blocks
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, warn_of_empty
 
-__all__ = ["NewPoints", "ReferencePoints"]
+__all__ = ["NewPoints", "ReferencePoints", "search_entries"]
 
 # Candidates that are measured together; lists of edges are padded to a multiple of it.
 BATCH = 16
@@ -119,7 +119,7 @@ class ReferencePoints:
             indices_and_distances = found_among(finder, rows, fitted, length, own=True)
         if sites is None:  # the graph's own buffers can be changed later, and searches trust them
             indptr, indices = indptr.copy(), indices.copy()
-        paths = SearchGraph(indptr, indices, _entries(memberships[representatives]))
+        paths = SearchGraph(indptr, indices, search_entries(memberships[representatives]))
         lists = ScaledLists.of(*indices_and_distances)
         return cls(
             len(graph), points, representatives, RowLookup.of(points), lists, paths, n_neighbors, weights,
@@ -215,7 +215,7 @@ def _batches(ptr: Array, indices: Array) -> tuple[Array, Array]:
     return rows, np.where(there, indices[np.where(there, places, 0)], -1).astype(np.int64)
 
 
-def _entries(memberships: sp.csr_array) -> Array:
+def search_entries(memberships: sp.csr_array) -> Array:
     """Choose where searches may begin: for each cluster one of its surest points, and some spread evenly."""
     count = memberships.shape[0]
     rows = np.repeat(np.arange(count), np.diff(memberships.indptr))

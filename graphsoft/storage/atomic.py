@@ -12,7 +12,7 @@ from typing import IO
 
 from graphsoft.errors import InputError, shown
 
-__all__ = ["PathLike", "check_target", "write_atomic"]
+__all__ = ["PathLike", "check_target", "sync_directory", "write_atomic"]
 
 PathLike = str | os.PathLike[str]
 
@@ -59,7 +59,7 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
         if isinstance(error, OSError) and error.filename in (None, str(spare), spare):
             error.filename, error.filename2 = str(target), None
         raise
-    _sync_directory(target.parent)
+    sync_directory(target.parent)
 
 
 def check_target(path: PathLike) -> Path:
@@ -84,7 +84,7 @@ def check_target(path: PathLike) -> Path:
     return target
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Let the renaming survive a power cut, if the system offers that."""
     if not hasattr(os, "O_DIRECTORY"):
         return

@@ -1,0 +1,214 @@
+"""The files of a result on disk, and what is read of them: checked, and never more than a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.files import ArrayFile, Unreadable
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.summary import Summary
+from graphsoft.distributed.tasks import Where
+from graphsoft.errors import InputError
+from graphsoft.input.memberships import check_memberships
+from graphsoft.input.sparse_input import check_rows
+from graphsoft.linalg.memberships import rows_to_one
+from graphsoft.storage.container import UNSOUND, cause_of
+
+__all__ = ["KEPT", "StoredFiles"]
+
+# The stages whose files belong to a result, and those of them that only points with features have.
+KEPT, OF_POINTS = ("rows", "graph", "memberships", "homes"), ("points", "cells")
+LOST = "run it again in its directory, or take another copy of the result"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFiles:
+    """The files of a result on disk.
+
+    Attributes
+    ----------
+    directory : Path
+    summary : Summary
+    """
+
+    directory: Path
+    summary: Summary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the fields only."""
+        return type(self), (self.directory, self.summary)
+
+    @property
+    def plan(self) -> Plan:
+        """What the run was going to do."""
+        return self.summary.plan
+
+    def file(self, stage: str, part: int) -> Path:
+        """Name a file."""
+        return Where(str(self.directory), stage, part).file(stage, part)
+
+    def names(self) -> list[Path]:
+        """Name all files that belong to the result, beside its summary."""
+        of_points = self.plan.kind == "points"
+        found = [self.file("cells", 0)] if of_points else []
+        for stage in (*KEPT, *OF_POINTS[:of_points]):
+            parts = self.plan.chunks if stage == "homes" else self.plan.parts
+            found += [self.file(stage, part) for part in parts]
+        return found
+
+    @contextmanager
+    def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
+        """Open a file, and say what is wrong with it if it cannot be read as it should be."""
+        path = str(self.file(stage, part))
+        try:
+            with Where(str(self.directory), stage, part).open(stage, part) as file:
+                yield file
+        except Unreadable as error:
+            raise InputError("directory", str(error), LOST) from error
+        except UNSOUND as error:
+            raise InputError("directory", f"{path!r} is damaged: {cause_of(error)}", LOST) from error
+
+    def rows(self, part: int) -> tuple[Array, Array]:
+        """Read which rows are in a partition, rising, and which of its nodes each is."""
+        with self.open("rows", part) as file:
+            rows, node = _whole(file, "rows"), _whole(file, "node")
+            if rows.shape != node.shape or (len(node) and node.min() < 0):
+                raise ValueError("rows that are not those of nodes")
+            if len(rows) and (rows[0] < 0 or rows[-1] >= self.plan.rows or (np.diff(rows) <= 0).any()):
+                raise ValueError("rows that are not in order")
+        return rows, node
+
+    def homes(self, chunk: int) -> tuple[Array, Array]:
+        """Read in which partition each row of a chunk is, and which node of it."""
+        with self.open("homes", chunk) as file:
+            part, place = (_whole(file, name) for name in ("part", "place"))
+            self._check_chunk(chunk, part, self.plan.partitions)
+            self._check_chunk(chunk, place, np.iinfo(np.int64).max)
+        return part, place
+
+    def labels(self, chunk: int, level: int) -> Array:
+        """Read the likeliest cluster of each row of a chunk."""
+        with self.open("homes", chunk) as file:
+            labels = _whole(file, f"labels-{level}")
+            self._check_chunk(chunk, labels, self.plan.levels[level])
+        return labels.astype(np.int32, copy=False)
+
+    def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
+        start, stop = self.plan.chunk(chunk)
+        if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:
+            raise ValueError("numbers of another chunk")
+
+    def memberships(self, part: int, level: int, places: Array | None = None) -> sp.csr_array:
+        """Compute the memberships of the nodes of a partition on a level.
+
+        Parameters
+        ----------
+        part, level : int
+        places : ndarray, optional
+            Of these nodes only, in this order.
+        """
+        with self.open("memberships", part) as file:
+            found = _rows_at(file, "memberships", places)
+            check_memberships(found, "path", (found.shape[0], self.plan.levels[0]))
+        if level == 0:
+            return found
+        for below in self.summary.levels[:level]:
+            found = (found @ below.parents).tocsr()
+        found = rows_to_one(found)
+        found.sort_indices()
+        return found
+
+    def nodes(self, part: int) -> int:
+        """Count the nodes of a partition."""
+        with self.open("memberships", part) as file:
+            return int(file.shape("memberships/counts")[0])
+
+    def features(self, part: int) -> Any:
+        """Read the features of the nodes of a partition, dense or sparse."""
+        with self.open("points", part) as file:
+            if not self.plan.sparse:
+                values = _whole(file, "features", "f", 2)
+                numbers, width = values, values.shape[1]
+            else:
+                values = file.rows("features")
+                check_rows(values, "path")
+                numbers, width = values.data, values.shape[1]
+            if width != self.plan.features or not np.isfinite(numbers).all():
+                raise ValueError("features of other points")
+        return values
+
+    def scales(self, part: int) -> Array:
+        """Read the local scales of the nodes of a partition."""
+        with self.open("points", part) as file:
+            scales = _whole(file, "scale", "f")
+            if not (np.isfinite(scales).all() and (scales > 0).all()):
+                raise ValueError("scales that are not above 0")
+        return scales
+
+    def first_rows(self, part: int) -> Array:
+        """Read the first row of every node of a partition."""
+        with self.open("points", part) as file:
+            return _whole(file, "first")
+
+    @cached_property
+    def cells(self) -> tuple[Array, Array]:
+        """The centers of the cells, and the partition of each."""
+        with self.open("cells", 0) as file:
+            centers, partition = _whole(file, "centroids", "f", 2), _whole(file, "partition")
+            if centers.shape != (len(partition), self.plan.features) or not np.isfinite(centers).all():
+                raise ValueError("centers of other cells")
+            if not len(partition) or partition.min() < 0 or partition.max() >= self.plan.partitions:
+                raise ValueError("cells of other partitions")
+        return centers, partition
+
+    def edges(self, part: int) -> tuple[sp.csr_array, Array, Array]:
+        """Read the edges of the nodes of a partition; columns are these nodes, and then those of the halo.
+
+        Also returns in which partition each node of the halo is, and which node of it.
+        """
+        with self.open("graph", part) as file:
+            ptr, columns, weights = (_whole(file, name) for name in ("ptr", "columns", "weights"))
+            halo_part, halo_place = (_whole(file, name) for name in ("halo_part", "halo_place"))
+            width = len(ptr) - 1 + len(halo_part)
+            matrix = sp.csr_array((weights, columns.astype(ptr.dtype), ptr), shape=(len(ptr) - 1, width))
+            check_rows(matrix, "path")
+            if halo_part.shape != halo_place.shape or (len(halo_part) and halo_part.min() < 0):
+                raise ValueError("a halo that is none")
+        return matrix, halo_part, halo_place
+
+
+def _whole(file: ArrayFile, name: str, kinds: str = "i", dimensions: int = 1) -> Array:
+    """Read an array of the kind that is expected."""
+    if len(file.shape(name)) != dimensions:
+        raise ValueError(f"{name} is not what it should be")
+    values = file.array(name)
+    if values.dtype.kind not in kinds:
+        raise ValueError(f"{name} is not what it should be")
+    return values
+
+
+def _rows_at(file: ArrayFile, name: str, places: Array | None) -> sp.csr_array:
+    """Read all rows of a sparse matrix, or those at some places; where it is cut, only what is needed."""
+    if places is None:
+        return file.rows(name)
+    count = file.shape(f"{name}/counts")[0]
+    if len(places) and (places.min() < 0 or places.max() >= count):
+        raise ValueError(f"{name} has no such rows")
+    if f"{name}/counts/ptr" not in file:
+        return file.rows(name)[places]
+    cut = file.cut(f"{name}/counts")
+    sections, which = np.unique(np.searchsorted(cut, places, side="right") - 1, return_inverse=True)
+    if not len(sections):
+        return file.rows(name)[places]
+    starts = np.concatenate([[0], np.cumsum(cut[sections + 1] - cut[sections])[:-1]])
+    read = sp.vstack([file.rows(name, int(section)) for section in sections], format="csr")
+    return read[places - cut[sections][which] + starts[which]]

@@ -1,0 +1,124 @@
+"""Labels on disk: the likeliest cluster of every point, in the order of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.errors import InputError, shown
+from graphsoft.result.stored_files import StoredFiles
+from graphsoft.result.stored_memberships import array_of_chunks, by_chunk, stored_files
+from graphsoft.storage.atomic import PathLike, write_atomic
+
+__all__ = ["StoredLabels"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredLabels:
+    """The likeliest cluster of every point on a level, int32, which stay on disk.
+
+    ``labels[5]``, ``labels[10:20]`` and ``labels[[7, 3]]`` read the chunks that they need. ``np.asarray``
+    reads all of them, which takes 4 bytes a point.
+
+    Attributes
+    ----------
+    files : StoredFiles
+    level : int
+    """
+
+    files: StoredFiles
+    level: int
+    dtype = np.dtype(np.int32)
+    ndim = 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of points."""
+        return (self.files.plan.rows,)
+
+    def __len__(self) -> int:
+        return self.files.plan.rows
+
+    def __repr__(self) -> str:
+        return f"StoredLabels({len(self)} points in {self.files.plan.levels[self.level]} clusters)"
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int | np.integer) and not isinstance(index, bool):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"there is no row {index}: there are {len(self)}")
+            return self._at(np.array([int(index) % len(self)]))[0]
+        if isinstance(index, slice):
+            return self._slice(index)
+        numbers = np.asarray(index)
+        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+            remedy = "give the number of a row, a slice, or a list of numbers"
+            raise InputError("labels", f"got {shown(index)}", remedy)
+        numbers = numbers.astype(np.int64)
+        if numbers.size and not -len(self) <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"there are rows from 0 to {len(self) - 1} only")
+        return self._at(numbers % len(self))
+
+    def __iter__(self) -> Iterator[np.int32]:
+        return (label for _, labels in self.blocks() for label in labels)
+
+    def blocks(self) -> Iterator[tuple[range, Array]]:
+        """Iterate over the chunks: which rows they have, and their labels."""
+        for chunk in self.files.plan.chunks:
+            yield range(*self.files.plan.chunk(chunk)), self.files.labels(chunk, self.level)
+
+    def to_dask(self) -> Any:
+        """Make a Dask array with a block for each chunk, read when it is needed.
+
+        Workers must see the directory.
+
+        Returns
+        -------
+        dask.array.Array of shape (n,)
+        """
+        return array_of_chunks(self.files, _read_chunk, self.level, (), np.empty(0, dtype=np.int32))
+
+    def to_npy(self, path: PathLike) -> None:
+        """Write a file that ``np.load`` reads, whole or not at all."""
+
+        def write(file: IO[bytes]) -> None:
+            header = {"descr": "<i4", "fortran_order": False, "shape": self.shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for _, labels in self.blocks():
+                file.write(np.ascontiguousarray(labels, dtype="<i4").data)
+
+        write_atomic(path, write)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("labels on disk cannot be an array without a copy")
+        found = self._slice(slice(None))
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def _slice(self, index: slice) -> Array:
+        rows = range(*index.indices(len(self)))
+        return self._rising(rows) if rows.step > 0 else self._rising(rows[::-1])[::-1].copy()
+
+    def _rising(self, rows: range) -> Array:
+        found, done = np.empty(len(rows), dtype=np.int32), 0
+        while done < len(rows):
+            chunk = rows[done] // self.files.plan.chunk_rows
+            start = self.files.plan.chunk(chunk)[0]
+            some = self.files.labels(chunk, self.level)[rows[done] - start : rows.stop - start : rows.step]
+            found[done : done + len(some)] = some
+            done += len(some)
+        return found
+
+    def _at(self, rows: Array) -> Array:
+        found = np.empty(len(rows), dtype=np.int32)
+        for chunk, some in by_chunk(rows, self.files.plan.chunk_rows):
+            start = self.files.plan.chunk(chunk)[0]
+            found[some] = self.files.labels(chunk, self.level)[rows[some] - start]
+        return found
+
+
+def _read_chunk(directory: str, level: int, chunk: int) -> Array:
+    return stored_files(directory).labels(chunk, level)

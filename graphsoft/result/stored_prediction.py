@@ -1,0 +1,245 @@
+"""Memberships of new points in a hierarchy on disk: neighbors are sought partition by partition.
+
+A new point looks into the partitions of its nearest cells, as many as saw each old point in the run. What it
+finds there is merged by distance, and from then on all is as :mod:`graphsoft.result.prediction` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array, Progress
+from graphsoft.errors import InputError
+from graphsoft.linalg.memberships import frozen_rows
+from graphsoft.neighbors.nearest import PRODUCT_REACH, SearchGraph, nearest_among
+from graphsoft.neighbors.points import DIRECTIONS, Points, RowLookup
+from graphsoft.neighbors.weights import ScaledLists, weights_of_others
+from graphsoft.parallel import blocks
+from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, scaled, warn_of_empty
+from graphsoft.result.reference_points import search_entries
+from graphsoft.result.stored_files import StoredFiles
+
+__all__ = ["predicted"]
+
+AT_ONCE = 1 << 22  # distances between rows and centers of cells
+DIGITS = 16  # bits by which a median is found at a time
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The nearest nodes of q new points that were found so far, k for each, by rising distance.
+
+    Nodes are known by partition and place; -1 where there is none. A point that equals an old one has it as
+    `copy_part` and `copy_place`.
+    """
+
+    part: Array
+    place: Array
+    first: Array
+    distance: Array
+    scale: Array
+    copy_part: Array
+    copy_place: Array
+
+    @classmethod
+    def none(cls, count: int, wanted: int) -> _Found:
+        shape = (count, wanted)
+        part, place, first = (np.full(shape, -1, dtype=np.int64) for _ in range(3))
+        copies = (np.full(count, -1, dtype=np.int64) for _ in range(2))
+        return cls(part, place, first, np.full(shape, np.inf), np.full(shape, np.inf), *copies)
+
+    def merge(self, rows: Array, **new: Array) -> None:
+        """Keep the nearest of those that these rows have and of new ones; ties by the first row of a node."""
+        both = {name: np.hstack([getattr(self, name)[rows], values]) for name, values in new.items()}
+        order = np.lexsort((both["first"], both["distance"]), axis=1)[:, : self.part.shape[1]]
+        for name, values in both.items():
+            getattr(self, name)[rows] = np.take_along_axis(values, order, axis=1)
+
+
+def predicted(files: StoredFiles, X: Any, level: int, progress: Progress | None) -> sp.csr_array:
+    """Compute memberships of new points on a level, a csr_array of shape (q, m)."""
+    rows = _checked(files, X)
+    count = rows.shape[0]
+    if count == 0:
+        return sp.csr_array((0, files.plan.levels[level]))
+    found, done = _Found.none(count, files.plan.n_neighbors), 0
+    visits = _parts_to_visit(files, rows)
+    for part in np.unique(visits).tolist():
+        asking = np.flatnonzero((visits == part).any(axis=1))
+        _look_into(files, part, rows, asking, found)
+        done += np.count_nonzero(visits == part)
+        if progress is not None:
+            progress("neighbors", done, visits.size)
+    return _memberships(files, found, level)
+
+
+def _checked(files: StoredFiles, X: Any) -> Any:
+    plan, report = files.plan, files.summary.report
+    if plan.kind != "points":
+        problem = "is of no use: the hierarchy on disk is of a graph, whose nodes have no features"
+        remedy = "average the rows that h[level].memberships.rows gives of the neighbors of a new node"
+        raise InputError("X", problem, remedy)
+    if plan.weights == "jaccard":
+        problem = "new points cannot be weighted by shared neighbors, since lists of neighbors are not kept"
+        raise InputError("X", problem, "make the hierarchy with weights='local-scaling'")
+    refuse_other_columns(X, files.summary.columns)
+    return scaled(checked_rows(X, [plan.features], plan.sparse, "features"), report.scaling)
+
+
+def _parts_to_visit(files: StoredFiles, rows: Any) -> Array:
+    """Choose for each row the partitions of the nearest cells, as many as saw each point in the run."""
+    centers, partition = files.cells
+    wanted = min(files.plan.lends + 1, len(np.unique(partition)))
+    chosen = np.empty((rows.shape[0], wanted), dtype=np.int64)
+    for start, stop in blocks(rows.shape[0], max(1, AT_ONCE // len(centers))):
+        squares = _squared_distances(rows[start:stop], centers, files.plan.metric)
+        parts = partition[np.argsort(squares, axis=1, kind="stable")]
+        # the first cell of each partition in the order of distance
+        ranks = np.full((stop - start, files.plan.partitions), len(centers))
+        np.minimum.at(ranks, (np.arange(stop - start)[:, None], parts), np.arange(len(centers)))
+        chosen[start:stop] = np.argsort(ranks, axis=1, kind="stable")[:, :wanted]
+    return chosen
+
+
+def _squared_distances(rows: Any, centers: Array, metric: str) -> Array:
+    """Compute squared distances to centers of cells, but for what depends on the row alone."""
+    points = Points.of(rows, metric if metric in DIRECTIONS else "euclidean")
+    values = points.multiplied() if points.sparse else points.values * points.factors[:, None]
+    values = values * 2.0**points.exponent
+    return np.square(centers).sum(axis=1) - 2.0 * np.asarray(values @ centers.T)
+
+
+def _look_into(files: StoredFiles, part: int, rows: Any, asking: Array, found: _Found) -> None:
+    """Look for the neighbors of some rows in one partition."""
+    features = files.features(part)
+    if features.shape[0] == 0:
+        return
+    points = Points.of(features, files.plan.metric)
+    others = points.alongside(rows[asking])
+    copies = RowLookup.of(points).find(others)
+    same = copies >= 0
+    found.copy_part[asking[same]], found.copy_place[asking[same]] = part, copies[same]
+    asking, others = asking[~same], others.take(np.flatnonzero(~same))
+    if not len(asking):
+        return
+    wanted = min(found.part.shape[1], len(points))
+    near, distance = nearest_among(points, others, wanted, _paths(files, part, points))
+    there = near >= 0
+    scales, first = files.scales(part), files.first_rows(part)
+    found.merge(
+        asking,
+        part=np.where(there, part, -1),
+        place=near,
+        first=np.where(there, first[near], -1),
+        distance=distance,
+        scale=np.where(there, scales[near], np.inf),
+    )
+
+
+def _paths(files: StoredFiles, part: int, points: Points) -> SearchGraph | None:
+    """Read the graph inside a partition, if it has too many points to look at them all."""
+    count, features = points.values.shape
+    if not points.sparse and count * (features + 64) <= PRODUCT_REACH:
+        return None
+    inside = files.edges(part)[0][:, :count]
+    return SearchGraph(inside.indptr, inside.indices, search_entries(files.memberships(part, 0)))
+
+
+def _memberships(files: StoredFiles, found: _Found, level: int) -> sp.csr_array:
+    """Take the step to the neighbors, and from there to their clusters."""
+    part, place, weights = found.part.copy(), found.place.copy(), _weights(files, found)
+    copies = found.copy_part >= 0
+    part[copies, 0], place[copies, 0] = found.copy_part[copies], found.copy_place[copies]
+    weights[copies] = 0.0
+    weights[copies, 0] = 1.0
+    rows, ranks = np.nonzero(weights > 0)
+    count, shape = len(weights), (len(weights), files.plan.levels[level])
+    ends = (rows, rows * weights.shape[1] + ranks)
+    step = sp.csr_array((weights[rows, ranks], ends), shape=(count, weights.size))
+    step = normalized(step)
+    warn_of_empty(step)
+    part, place, weights = part[rows, ranks], place[rows, ranks], step.data
+    entries = [(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    for each in np.unique(part).tolist():
+        here = part == each
+        nodes, which = np.unique(place[here], return_inverse=True)
+        steps = sp.csr_array((weights[here], (rows[here], which)), shape=(count, len(nodes)))
+        shares = (steps @ files.memberships(each, level, nodes)).tocoo()
+        entries.append((shares.data, *shares.coords))
+    empty = np.flatnonzero(np.diff(step.indptr) == 0)
+    if len(empty):
+        fallback = _fallback(files, level).tocoo()
+        columns = np.tile(fallback.coords[1], len(empty))
+        entries.append((np.tile(fallback.data, len(empty)), np.repeat(empty, fallback.nnz), columns))
+    values, lines, columns = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    return frozen_rows(sp.coo_array((values, (lines, columns)), shape=shape).tocsr())
+
+
+def _weights(files: StoredFiles, found: _Found) -> Array:
+    """Compute the weights of the edges that new points would have, by the rule of the run."""
+    there = found.part >= 0
+    indices = np.where(there, np.arange(there.size).reshape(there.shape), -1)
+    scales = found.scale.ravel()
+    farthest = np.max(found.distance, axis=1, initial=0.0, where=there)
+    if (farthest[there.any(axis=1)] == 0).any():
+        scales = np.append(scales, min(files.scales(part).min(initial=np.inf) for part in files.plan.parts))
+    typical = _median_scale(files) if files.plan.weights == "gaussian" else 1.0
+    lists = ScaledLists(np.zeros((0, 0), dtype=np.int64), scales, typical)
+    return weights_of_others(indices, found.distance, files.plan.weights, lists)
+
+
+def _median_scale(files: StoredFiles) -> float:
+    """Find the median of the local scales of all nodes."""
+
+    def scales() -> Iterator[Array]:
+        return (files.scales(part).astype(np.float64) for part in files.plan.parts)
+
+    count = sum(len(part) for part in scales())
+    low, high = (_ranked(scales, rank) for rank in ((count - 1) // 2, count // 2))
+    return low / 2 + high / 2
+
+
+def _ranked(parts: Callable[[], Iterator[Array]], rank: int) -> float:
+    """Find the number of a rank among positive numbers, without holding them all.
+
+    Their bits, read as whole numbers, are in the same order, so it is found digit by digit.
+
+    Examples
+    --------
+    >>> _ranked(lambda: iter([np.array([3.0, 1.0]), np.array([2.0])]), 1)
+    2.0
+    """
+    known = 0
+    for shift in range(64 - DIGITS, -1, -DIGITS):
+        counts = np.zeros(1 << DIGITS, dtype=np.int64)
+        for part in parts():
+            bits = part.view(np.uint64) >> np.uint64(shift)
+            digits = bits[bits >> np.uint64(DIGITS) == known] & np.uint64((1 << DIGITS) - 1)
+            counts += np.bincount(digits.astype(np.int64), minlength=1 << DIGITS)
+        digit = int(np.searchsorted(np.cumsum(counts), rank, side="right"))
+        rank -= int(counts[:digit].sum())
+        known = known << DIGITS | digit
+    return float(np.array([known], dtype=np.uint64).view(np.float64)[0])
+
+
+def _fallback(files: StoredFiles, level: int) -> sp.csr_array:
+    """Choose the memberships of points without neighbors: those of the first node without edges, if any."""
+    alone: list[tuple[int, int, int]] = []
+    for part in files.plan.parts:
+        places = np.flatnonzero(np.diff(files.edges(part)[0].indptr) == 0)
+        if len(places):
+            first = files.first_rows(part)[places]
+            alone.append((int(first.min()), part, int(places[first.argmin()])))
+    if alone:
+        _, part, place = min(alone)
+        return files.memberships(part, level, np.array([place]))
+    heaviest = int(np.argmax(files.summary.levels[0].mass))
+    found = sp.csr_array(([1.0], [heaviest], [0, 1]), shape=(1, files.plan.levels[0]))
+    for below in files.summary.levels[:level]:
+        found = (found @ below.parents).tocsr()
+    return found

@@ -1,0 +1,65 @@
+"""Folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from graphsoft.errors import InputError
+from graphsoft.storage.atomic import NAME_LENGTH, PathLike, check_target, sync_directory
+
+__all__ = ["check_new_folder", "write_new_folder"]
+
+
+def check_new_folder(path: PathLike) -> Path:
+    """Refuse a path at which no folder can be made or something is, as may be done before long work."""
+    target = Path(path) if isinstance(path, str | os.PathLike) else check_target(path)
+    if target.is_dir() and not any(target.iterdir()):
+        return target
+    if target.exists():
+        raise InputError("path", f"{str(target)!r} is there already", "name a new folder")
+    return check_target(target)
+
+
+def write_new_folder(path: PathLike, writer: Callable[[Path], object]) -> None:
+    """Make a folder of which, at any moment, all is there or nothing.
+
+    Parameters
+    ----------
+    path : path-like
+        Nothing may be there yet but an empty folder.
+    writer : callable
+        Gets a spare folder beside it to write files into. If it raises, nothing is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_new_folder(Path(folder, "new"), lambda spare: Path(spare, "a.txt").write_text("hello"))
+    ...     os.listdir(folder), Path(folder, "new", "a.txt").read_text()
+    (['new'], 'hello')
+    """
+    target = check_new_folder(path)
+    spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
+    spare.mkdir()
+    try:
+        writer(spare)
+        for place, _, files in os.walk(spare):
+            for name in files:
+                _sync_file(Path(place, name))
+            sync_directory(Path(place))
+        if target.exists():
+            target.rmdir()
+        os.replace(spare, target)
+    except BaseException:
+        shutil.rmtree(spare, ignore_errors=True)
+        raise
+    sync_directory(target.parent)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
