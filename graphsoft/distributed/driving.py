@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import time
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.distributed.cells import lends_needed
@@ -21,12 +18,11 @@ from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.finishing import finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import plan_of
-from graphsoft.distributed.reporting import reported
+from graphsoft.distributed.reporting import Told, count_components, reported
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.settling import stored_plan, write_plan
 from graphsoft.distributed.sources import Source, source_of
 from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
@@ -77,9 +73,9 @@ def drive(
     with Run(folder, executor_of(client), progress) as run:
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
         falling_sizes(settings.levels, data.n)
-        plan = plan_of(folder, data, settings, client, max_memory, partitions)
+        plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions))
         if not (folder / SUMMARY).exists():
-            _Drive(run, plan, data, settings, method).drive()
+            _Drive(run, plan, settings, method).drive(data)
     return folder
 
 
@@ -97,7 +93,9 @@ def _method(settings: Settings) -> Relation:
     methods = settings.methods
     if not settings.polished or any(each != methods[0] for each in methods):
         problem = "with a directory, levels are found by polished relation factorization only"
-        raise InputError("method", problem, "use method='relation' and polish=True, or leave out the directory")
+        raise InputError(
+            "method", problem, "use method='relation' and polish=True, or leave out the directory"
+        )
     method = methods[0]
     assert isinstance(method, Relation)
     if method.support != "adaptive":
@@ -108,10 +106,45 @@ def _method(settings: Settings) -> Relation:
 
 @dataclass(frozen=True, eq=False)
 class _Drive:
-    """A run, and what it works on."""
+    """A run, and what is to be done."""
 
     run: Run
     plan: Plan
-    data: Source | PartitionedGraph
     settings: Settings
     method: Relation
+
+    def drive(self, data: Source | PartitionedGraph) -> None:
+        """Go through all stages; those that are done already take no time."""
+        run, began = self.run, time.perf_counter()
+        plan, records, recall = self._graph(data)
+        contract(run, plan)
+        components = count_components(run)
+        groups = divide(run, plan, plan.levels, self._limits())
+        blocks = BlocksInFiles(run, plan, records)
+        begun = blocks.begin()
+        run.forget("central")
+        run.forget("group")
+        descended = descend(blocks, begun, groups, self.method)
+        found = fits(blocks, descended)
+        levels = finish(run, plan, descended)
+        blocks.forget_all()
+        told = Told(plan, records, recall, components, time.perf_counter() - began)
+        report = reported(run, told, descended.courses, found)
+        columns = None if isinstance(data, PartitionedGraph) else data.columns
+        write_summary(run.directory, Summary(plan, tuple(levels), report, self.settings, columns))
+
+    def _graph(self, data: Source | PartitionedGraph) -> tuple[Plan, list[Record], float]:
+        """Make the graph in blocks; returns what `Told` says of it."""
+        run, plan = self.run, self.plan
+        if isinstance(data, PartitionedGraph):
+            return plan, deal(run, data, plan), 1.0
+        lends, recall = lends_needed(run, data, plan)
+        plan = settled(run.directory, replace(plan, lends=lends))
+        route(run, data, plan)
+        join(run, plan)
+        return plan, build_blocks(run, plan), recall
+
+    def _limits(self) -> Limits:
+        """Collect what groups of clusters must keep to."""
+        settings = self.settings
+        return Limits(settings.min_children or 0, settings.max_children or settings.levels[0])

@@ -41,7 +41,7 @@ def finish(run: Run, plan: Plan, descended: Descended) -> list[LevelSummary]:
         In the files of the run.
     """
     links = _numbered(descended)
-    run.stage("number-clusters", write_numbers, [0], links=links)
+    run.stage("number-clusters", write_numbers, [0], here=True, links=links)
     run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
     run.stage("send-home", send_home, plan.parts, levels=len(plan.levels), plan=plan)
     run.stage("homes", write_homes, plan.chunks, plan=plan)
