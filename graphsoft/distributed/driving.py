@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -115,7 +114,7 @@ class _Drive:
 
     def drive(self, data: Source | PartitionedGraph) -> None:
         """Go through all stages; those that are done already take no time."""
-        run, began = self.run, time.perf_counter()
+        run = self.run
         plan, records, recall = self._graph(data)
         contract(run, plan)
         components = count_components(run)
@@ -128,7 +127,7 @@ class _Drive:
         found = fits(blocks, descended)
         levels = finish(run, plan, descended)
         blocks.forget_all()
-        told = Told(plan, records, recall, components, time.perf_counter() - began)
+        told = Told(plan, records, recall, components)
         report = reported(run, told, descended.courses, found)
         columns = None if isinstance(data, PartitionedGraph) else data.columns
         write_summary(run.directory, Summary(plan, tuple(levels), report, self.settings, columns))

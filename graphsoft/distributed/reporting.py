@@ -33,15 +33,12 @@ class Told:
         The part of the true neighbors that partitions can find, as a probe has shown.
     components : int
         Of the graph.
-    seconds : float
-        Since the call began.
     """
 
     plan: Plan
     records: Sequence[Record]
     recall: float
     components: int
-    seconds: float
 
     def total(self, name: str) -> int:
         """Add up what the blocks say."""
@@ -88,8 +85,8 @@ def _notes(told: Told) -> list[str]:
         notes.append("one partition")
     elif plan.kind == "points":
         notes.append(
-            f"{plan.partitions} partitions; each point is seen by the partitions of its {plan.lends} next "
-            f"cells too, where {told.recall:.1%} of the neighbors of a probe can be found"
+            f"{plan.partitions} partitions; the partitions of the {plan.lends} next cells see a point too, "
+            f"so that {told.recall:.1%} of the neighbors of a probe can be found"
         )
     else:
         notes.append(f"{plan.partitions} partitions")
