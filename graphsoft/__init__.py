@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
+    from graphsoft.distributed.row_files import rows_in_files
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory, RunStopped
     from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
@@ -89,6 +90,7 @@ __all__ = [
     "partitions",
     "propagate",
     "read_json",
+    "rows_in_files",
     "stability",
     "suggest_levels",
     "vertex_clustering",
@@ -135,6 +137,7 @@ _HOME = {
     "partitions": "node_sets",
     "propagate": "propagation",
     "read_json": "formats.reading_json",
+    "rows_in_files": "distributed.row_files",
     "stability": "resampling",
     "suggest_levels": "suggestion",
     "vertex_clustering": "node_sets",
