@@ -1,5 +1,7 @@
 """Graphs in blocks for tests: in memory, split in any way, and steps on a graph that is one block."""
 
+import pickle
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -64,6 +66,7 @@ class BlocksInMemory:
         return self._state([memberships[own] for own in self.own], np.nan)
 
     def step(self, work, state, others=(), **known):
+        work, known = pickle.loads(pickle.dumps((work, known)))  # noqa: S301 - as processes are sent them
         found = [work(*each, **known) for each in self._seen(state, others)]
         assert all(isinstance(each, Stepped) for each in found)
         worth = 0.0
