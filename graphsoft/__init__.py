@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
+    from graphsoft.distributed.edge_files import PartitionedGraph, partitioned_graph
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory
     from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
@@ -61,6 +62,7 @@ __all__ = [
     "MemoryEstimate",
     "Node",
     "NotEnoughMemory",
+    "PartitionedGraph",
     "Propagated",
     "Relation",
     "SavedTree",
@@ -82,6 +84,7 @@ __all__ = [
     "multistep",
     "overlapping",
     "pairwise_graph",
+    "partitioned_graph",
     "partitions",
     "propagate",
     "read_json",
@@ -104,6 +107,7 @@ _HOME = {
     "MemoryEstimate": "fitting.memory",
     "Node": "tree",
     "NotEnoughMemory": "errors",
+    "PartitionedGraph": "distributed.edge_files",
     "Propagated": "propagation",
     "Relation": "methods",
     "SavedTree": "formats.reading_json",
@@ -125,6 +129,7 @@ _HOME = {
     "multistep": "result.walks",
     "overlapping": "node_sets",
     "pairwise_graph": "graph.pairwise",
+    "partitioned_graph": "distributed.edge_files",
     "partitions": "node_sets",
     "propagate": "propagation",
     "read_json": "formats.reading_json",
