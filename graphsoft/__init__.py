@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
-    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory
+    from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory, RunStopped
     from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
     from graphsoft.estimators.soft_hierarchy import SoftHierarchy
@@ -64,6 +64,7 @@ __all__ = [
     "NotEnoughMemory",
     "Propagated",
     "Relation",
+    "RunStopped",
     "SavedTree",
     "SoftClustering",
     "SoftHierarchy",
@@ -109,6 +110,7 @@ _HOME = {
     "NotEnoughMemory": "errors",
     "Propagated": "propagation",
     "Relation": "methods",
+    "RunStopped": "errors",
     "SavedTree": "formats.reading_json",
     "SoftClustering": "estimators.soft_clustering",
     "SoftHierarchy": "estimators.soft_hierarchy",

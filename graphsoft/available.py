@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available_memory"]
+__all__ = ["available_memory", "peak_memory"]
 
 UNKNOWN = float("inf")
 # Of the two versions of Linux's cgroups: the files of the limit and of what is taken, and the fields of
@@ -38,6 +38,14 @@ def available_memory(root: Path = Path("/")) -> float:
     swap = 1024 * meminfo.get("SwapFree:", 0)
     system = 1024 * meminfo["MemAvailable:"] if "MemAvailable:" in meminfo else UNKNOWN
     return max(0.0, min([system + swap, _left_of_own_limit(root), *(each + swap for each in _left(root))]))
+
+
+def peak_memory(root: Path = Path("/")) -> int:
+    """Find the most bytes that this process ever had in memory at once, 0 where the system does not tell.
+
+    Not from ``ru_maxrss``, which in a new process begins with what its parent had.
+    """
+    return 1024 * _fields(root / "proc/self/status").get("VmHWM:", 0)
 
 
 def _left(root: Path) -> Iterator[float]:

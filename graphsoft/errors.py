@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -12,6 +13,7 @@ __all__ = [
     "GraphsoftWarning",
     "InputError",
     "NotEnoughMemory",
+    "RunStopped",
     "imported",
     "shown",
     "warn",
@@ -59,6 +61,39 @@ class NotEnoughMemory(InputError, MemoryError):
     Traceback (most recent call last):
     graphsoft.errors.NotEnoughMemory: X: needs 9.2 GB, and 4 GB are free. Remedy: use fewer points.
     """
+
+
+class RunStopped(GraphsoftError):
+    """A run in a directory cannot go on as things are; the same call takes it up where it stopped.
+
+    Parameters
+    ----------
+    stage : str
+        Where the run stopped.
+    parts : sequence of int
+        Whose tasks could not be done.
+    problem : str
+    remedy : str
+
+    Examples
+    --------
+    >>> print(RunStopped("find-neighbors", [3, 4], "the disk is full", "make room, and call again"))
+    find-neighbors, parts 3 and 4: the disk is full. Remedy: make room, and call again.
+    """
+
+    def __init__(self, stage: str, parts: Sequence[int], problem: str, remedy: str) -> None:
+        super().__init__(stage, parts, problem, remedy)
+        self.stage = stage
+        self.parts = list(parts)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        shown = [str(part) for part in self.parts[:5]]
+        if len(self.parts) > 5:
+            shown.append(f"{len(self.parts) - 5:,} more")
+        listed = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+        return f"{self.stage}, part{'s' * (len(shown) > 1)} {listed}: {self.problem}. Remedy: {self.remedy}."
 
 
 class GraphsoftWarning(UserWarning):

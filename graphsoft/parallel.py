@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,15 +33,23 @@ __all__ = [
     "pieces_with_columns",
     "row_blocks",
     "thread_count",
+    "threads_limited",
 ]
 
 Result = TypeVar("Result")
 ELEMENTS_PER_BLOCK = 1 << 20  # numbers in a temporary array that a pass over the rows of a table makes
+_LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)
 LOAD = 1 << 18  # edges in one piece of work, which takes some milliseconds
 
 
 def thread_count() -> int:
-    """Count the threads to use: ``NUMBA_NUM_THREADS`` if it is set, else the processors of this process."""
+    """Count the threads to use.
+
+    That is what `threads_limited` says, else ``NUMBA_NUM_THREADS``, else the processors of this process.
+    """
+    limit = _LIMIT.get()
+    if limit is not None:
+        return limit
     wanted = os.environ.get("NUMBA_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
@@ -48,6 +57,23 @@ def thread_count() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
         return os.cpu_count() or 1
+
+
+@contextmanager
+def threads_limited(count: int) -> Iterator[None]:
+    """Let loops that are started here use so many threads; other threads of the process do as they did.
+
+    Examples
+    --------
+    >>> with threads_limited(3):
+    ...     thread_count()
+    3
+    """
+    token = _LIMIT.set(count)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
 
 
 def blocks(count: int, size: int) -> list[tuple[int, int]]:

@@ -7,11 +7,14 @@ checksum.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -22,11 +25,21 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.storage.atomic import write_atomic
 
-__all__ = ["ArrayFile", "Unreadable", "open_arrays", "rows_in_sections", "write_arrays"]
+__all__ = ["ArrayFile", "Traffic", "Unreadable", "open_arrays", "rows_in_sections", "write_arrays"]
 
 _MAGIC = b"gsparts1"
 _BEGIN = struct.Struct("<8sQI")  # magic, length of the header, checksum of the header
 _KINDS = "biuf"
+# What a damaged disk says, and a network file system of a file that was replaced while it was open.
+_LOST = {errno.EIO, getattr(errno, "ESTALE", errno.EIO)}
+
+
+@dataclass
+class Traffic:
+    """Counts the bytes that were read from files of arrays, and written to them."""
+
+    read: int = 0
+    written: int = 0
 
 
 class Unreadable(Exception):
@@ -61,6 +74,8 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Arr
         stored[name] = values.astype(values.dtype.newbyteorder("<"), copy=False)
         if name in cuts:
             ptr = np.asarray(cuts[name], dtype=np.int64)
+            if ptr[0] != 0 or ptr[-1] != len(stored[name]):
+                raise ValueError(f"the sections of {name!r} are not all of it")
             checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in pairwise(ptr)]
             stored[f"{name}/ptr"], stored[f"{name}/crc"] = ptr, np.array(checks, dtype=np.uint32)
     header: dict[str, Any] = {}
@@ -88,14 +103,19 @@ def _bytes(values: Array) -> memoryview:
 class ArrayFile:
     """An open file of arrays; see `open_arrays`."""
 
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._file, self._path = file, str(path)
-        begin = file.read(_BEGIN.size)
-        if len(begin) < _BEGIN.size or not begin.startswith(_MAGIC):
+    def __init__(self, file: IO[bytes], path: Path, traffic: Traffic) -> None:
+        self._file, self._path, self._traffic = file, str(path), traffic
+        self._kept: dict[str, Array] = {}
+        size = os.fstat(file.fileno()).st_size
+        if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
-        _, length, check = _BEGIN.unpack(begin)
-        text = file.read(length)
-        if len(text) < length or zlib.crc32(text) != check:
+        magic, length, check = _BEGIN.unpack(self._read("u1", (_BEGIN.size,), 0))
+        if magic != _MAGIC:
+            raise self._unreadable("is not a file of arrays")
+        if _BEGIN.size + length > size:  # a damaged length may be more than there is memory
+            raise self._unreadable("has a damaged header")
+        text = bytes(self._read("u1", (length,), _BEGIN.size))
+        if zlib.crc32(text) != check:
             raise self._unreadable("has a damaged header")
         self._header: dict[str, Any] = json.loads(text)
         self._start = _BEGIN.size + length
@@ -113,24 +133,24 @@ class ArrayFile:
     def array(self, name: str) -> Array:
         """Read a whole array."""
         dtype, shape, offset, check = self._header[name]
-        values = self._read(dtype, tuple(shape), offset)
+        values = self._read(dtype, tuple(shape), self._start + offset)
         if check is None:
-            for section in range(len(self.cut(name)) - 1):
-                self._check_section(name, section, values[slice(*self.cut(name)[section : section + 2])])
+            for section, (start, stop) in enumerate(pairwise(self.cut(name).tolist())):
+                self._check_section(name, section, values[start:stop])
         elif zlib.crc32(_bytes(values)) != check:
             raise self._unreadable(f"is damaged in {name!r}")
         return values
 
     def cut(self, name: str) -> Array:
         """Tell where the sections of an array begin, and where the last one ends."""
-        return self.array(f"{name}/ptr")
+        return self._small(f"{name}/ptr")
 
     def section(self, name: str, section: int) -> Array:
         """Read one section of an array."""
         dtype, shape, offset, _ = self._header[name]
         start, stop = self.cut(name)[section : section + 2]
         width = int(np.prod(shape[1:], dtype=np.int64)) * np.dtype(dtype).itemsize
-        values = self._read(dtype, (int(stop - start), *shape[1:]), offset + int(start) * width)
+        values = self._read(dtype, (int(stop - start), *shape[1:]), self._start + offset + int(start) * width)
         self._check_section(name, section, values)
         return values
 
@@ -144,19 +164,31 @@ class ArrayFile:
         return sp.csr_array((values, columns, ptr), shape=(len(counts), width))
 
     def _check_section(self, name: str, section: int, values: Array) -> None:
-        if zlib.crc32(_bytes(values)) != self.array(f"{name}/crc")[section]:
+        if zlib.crc32(_bytes(values)) != self._small(f"{name}/crc")[section]:
             raise self._unreadable(f"is damaged in {name!r}")
+
+    def _small(self, name: str) -> Array:
+        """Read an array once, for all sections that it tells of."""
+        if name not in self._kept:
+            self._kept[name] = self.array(name)
+        return self._kept[name]
 
     def _read(self, dtype: str, shape: tuple[int, ...], offset: int) -> Array:
         """Read numbers into memory; mapped pages would count as memory of the process."""
         values = np.empty(shape, dtype=dtype)
-        self._file.seek(self._start + offset)
         view, filled = _bytes(values), 0
-        while filled < len(view):
-            read = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
-            if not read:
-                raise self._unreadable("ends too early")
-            filled += read
+        try:
+            self._file.seek(offset)
+            while filled < len(view):
+                read = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
+                if not read:
+                    raise self._unreadable("ends too early")
+                filled += read
+        except OSError as error:
+            if error.errno not in _LOST:
+                raise
+            raise self._unreadable(f"cannot be read: {error.strerror}") from None
+        self._traffic.read += filled
         return values
 
     def _unreadable(self, problem: str) -> Unreadable:
@@ -164,8 +196,8 @@ class ArrayFile:
 
 
 @contextmanager
-def open_arrays(path: Path) -> Iterator[ArrayFile]:
-    """Open a file of arrays.
+def open_arrays(path: Path, traffic: Traffic | None = None) -> Iterator[ArrayFile]:
+    """Open a file of arrays; what is read of it is counted.
 
     Examples
     --------
@@ -182,7 +214,7 @@ def open_arrays(path: Path) -> Iterator[ArrayFile]:
     except FileNotFoundError:
         raise Unreadable(str(path), "is not there") from None
     with file:
-        yield ArrayFile(file, path)
+        yield ArrayFile(file, path, traffic or Traffic())
 
 
 def rows_in_sections(

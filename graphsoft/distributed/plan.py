@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Plan"]
+from graphsoft.errors import InputError, shown
+from graphsoft.storage.atomic import write_atomic
+
+__all__ = ["Plan", "settled"]
+
+_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class Plan:
     chunk_rows : int
         So many rows of the input are read together, however it is cut into files.
     lends : int
-        How many further partitions see each point while neighbors are sought.
+        How many further partitions see each point while neighbors are sought; -1 as long as it is not known.
     n_neighbors : int
     metric, weights : str
     levels : tuple of int
@@ -65,3 +74,63 @@ class Plan:
         """Tell where the rows of a chunk begin and end."""
         start = number * self.chunk_rows
         return start, min(start + self.chunk_rows, self.rows)
+
+
+def settled(directory: Path, plan: Plan) -> Plan:
+    """Write down the plan of a run, or compare it with the one that was written down; another one is refused.
+
+    What is not known yet, which is `lends`, can be settled later, and is taken from the older plan if it is
+    known there.
+
+    Parameters
+    ----------
+    directory : Path
+        It is there, and held.
+    plan : Plan
+    """
+    path = directory / "plan.json"
+    given = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))  # of numpy
+    if path.exists():
+        older = _read(path)
+        if given["lends"] < 0:
+            given["lends"] = older.get("lends")
+        lends_new = older.get("lends") == -1 and given["lends"] >= 0
+        differing = list(_differences(older | ({"lends": given["lends"]} if lends_new else {}), given))
+        if differing:
+            raise InputError(
+                "directory", f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}",
+                "call with what it was begun with, or give another directory",
+            )  # fmt: skip
+        if not lends_new:
+            return Plan(**(given | {"levels": plan.levels, "identity": plan.identity}))
+    text = json.dumps(given)
+    content = {"version": _VERSION, "check": zlib.crc32(text.encode()), "plan": given}
+    write_atomic(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    return plan
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+        version, older = int(content["version"]), dict(content["plan"])
+        whole = content["check"] == zlib.crc32(json.dumps(older).encode())
+    except (ValueError, TypeError, KeyError):
+        version, whole = _VERSION, False
+    if version != _VERSION:
+        raise InputError(
+            "directory", f"{str(path.parent)!r} holds a run of another version of graphsoft",
+            "use that version, or give another directory",
+        )  # fmt: skip
+    if not whole:
+        raise InputError("directory", f"{str(path)!r} is damaged", "give another directory")
+    return older
+
+
+def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> Iterator[str]:
+    """Say what is not the same, by its name."""
+    for name in sorted(older.keys() | given.keys()):
+        before, now = older.get(name), given.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            yield from _differences(before, now, f"{name} ")
+        elif before != now or type(before) is not type(now):
+            yield f"{of}{name} was {shown(before)} and is {shown(now)}"

@@ -2,68 +2,243 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from graphsoft.aliases import Progress
+from graphsoft.distributed.doing import AGAIN, UNSOUND, Doing, Known
+from graphsoft.distributed.executors import Executor, InThisProcess
 from graphsoft.distributed.files import Unreadable
+from graphsoft.distributed.locking import held
 from graphsoft.distributed.tasks import Record, Task, Where, Work
+from graphsoft.errors import RunStopped
+from graphsoft.storage.atomic import write_atomic
 
-__all__ = ["Run"]
+__all__ = ["Run", "planned_stages", "recorded_parts"]
+
+STAGES = "stages.json"
+_SUMMED = ("seconds", "cpu_seconds", "bytes_read", "bytes_written")
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class Run:
     """Stages of tasks in one directory.
 
     A task whose record is there is not done again. A task that finds a file unreadable is done again after
-    the task that wrote this file.
+    the task that wrote this file. As a context, the run holds its directory, and refuses one in which another
+    run is at work; what killed processes have left half written is swept then.
 
     Parameters
     ----------
     directory : Path
+        All workers must see it too.
+    executor : Executor, optional
+        Who does the tasks; this process if not given.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+    patience : float
+        For so many seconds a run waits for workers where there are none.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._stages: dict[str, dict[int, Task]] = {}
+    def __init__(
+        self, directory: Path, executor: Executor | None = None, progress: Progress | None = None,
+        patience: float = 300.0,
+    ) -> None:  # fmt: skip
+        self.directory = Path(directory).absolute()
+        # the second half tells what an earlier run in the same directory may have left in a cluster
+        token = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:4] + secrets.token_hex(2)
+        self._known = Known(executor or InThisProcess(), token, patience)
+        self._progress = progress
+        self._parts: dict[str, list[int]] = {}
+        self._forgotten: set[str] = set()
+        self._new: dict[str, int] = {}  # tasks that had no record yet
+        self._planned = planned_stages(self.directory)
+        self._written = b""
+        self._sums: dict[str, dict[str, float]] = {}
+        self._open = ExitStack()
 
-    def stage(self, name: str, work: Work, parts: Sequence[int], **known: Any) -> list[Record]:
+    def __enter__(self) -> Run:
+        self._open.enter_context(held(self.directory))
+        for spare in self.directory.glob("*/*/.*.tmp"):
+            spare.unlink(missing_ok=True)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._open.close()
+
+    def expect(self, stages: Mapping[str, int]) -> None:
+        """Say which stages will come, in their order, and how many tasks each has, as far as is known.
+
+        It only serves the bar and `graphsoft info`: others may come, and some may not.
+        """
+        self._planned = dict(stages)
+        expect = getattr(self._progress, "expect", None)
+        if expect is not None:
+            expect([_title(name) for name in stages if name not in self._parts])
+        self._write_stages()
+
+    def stage(
+        self, name: str, work: Work, parts: Sequence[int], *, here: bool = False, **known: Any
+    ) -> list[Record]:
         """Do a task for each part, and return their records in the order of `parts`.
 
         Parameters
         ----------
         name : str
-            Of letters, digits and hyphens; every stage of a run has another one.
+            Of small letters, digits and hyphens; every stage of a run has another one.
         work : callable
             A function of a module, called as ``work(where, **known)``.
         parts : sequence of int
+        here : bool
+            This process does it, whoever does other stages.
         **known
             The same for all parts; small.
         """
-        tasks = {part: Task(Where(str(self.directory), name, part), work, known) for part in parts}
-        self._stages[name] = tasks
-        return [self._done(tasks[part]) for part in parts]
+        if not _NAME.fullmatch(name) or name in self._parts:
+            raise ValueError(f"{name!r} is no name of a stage, or that of another")
+        self._parts[name] = [int(part) for part in parts]
+        for part in self._parts[name]:
+            self._known.tasks[name, part] = Task(self.where(name, part), work, known)
+        if here:
+            self._known.here.add(name)
+        self._write_stages()
+        records = self._records(name)
+        self._sums[name] = _summed(records)
+        for forgotten in self._forgotten & {stage for stage, _ in self._known.tried}:
+            self._delete(forgotten)  # what was done again for a task that was done again
+        return records
 
     def forget(self, name: str) -> None:
-        """Delete the files of a stage that no later stage reads; their records stay."""
-        for part in self._stages[name]:
-            Where(str(self.directory), name, part).file(name, part).unlink(missing_ok=True)
+        """Delete the files of a stage that no later stage reads; their records stay.
+
+        If a later task needs them after all, because it has to be done again, they are made again.
+        """
+        self._forgotten.add(name)
+        self._delete(name)
 
     def where(self, stage: str, part: int) -> Where:
         """Name a place in this run, to read files from."""
         return Where(str(self.directory), stage, part)
 
-    def _done(self, task: Task) -> Record:
-        try:
-            return task.recorded()
-        except Unreadable:
-            pass
-        for _ in range(100):
-            try:
-                return task()
-            except Unreadable as error:
-                stage, part = Path(error.path).parts[-2:]
-                again = self._stages[stage][int(part.removesuffix(".arrays"))]
-                again.where.record().unlink(missing_ok=True)
-                self._done(again)
-        raise RuntimeError(f"task {task.where} cannot be done")
+    def report(self) -> dict[str, dict[str, float]]:
+        """Tell what each stage took.
+
+        Returns
+        -------
+        dict of dict
+            For each stage: ``tasks``; ``again``, how many tasks were done again or tried a second time in
+            this process's time; ``seconds`` and ``cpu_seconds`` of all tasks; ``bytes_read`` and
+            ``bytes_written``; ``peak_memory``, the most that a process that did one of the tasks had taken
+            until then, 0 if unknown.
+        """
+        tries = Counter[str]()
+        for (stage, _), times in self._known.tried.items():
+            tries[stage] += times
+        return {
+            name: {"tasks": len(self._parts[name]), "again": tries[name] - self._new[name], **sums}
+            for name, sums in self._sums.items()
+        }
+
+    def _records(self, name: str) -> list[Record]:
+        """Read the records of a stage, and do the tasks that have none."""
+        parts = self._parts[name]
+        found: dict[int, Record] = {}
+        missing = set(parts) - recorded_parts(self.directory, name)
+        self._new[name] = len(missing)
+        self._tell(name, 0)
+        for _ in range(AGAIN):
+            for part in set(parts) - missing - found.keys():
+                try:
+                    found[part] = self._known.tasks[name, part].recorded()
+                except Unreadable as error:
+                    missing.add(part)
+                    problem = str(error)
+            if not missing:
+                self._tell(name, len(parts))
+                return [found[part] for part in parts]
+            self._do(name, missing)
+            missing = set()
+        raise RunStopped(
+            name,
+            sorted(set(parts) - found.keys()),
+            f"{problem}, though it was written {AGAIN} times",
+            UNSOUND,
+        )
+
+    def _do(self, name: str, missing: set[int]) -> None:
+        done = len(self._parts[name]) - len(missing)
+        if done:
+            self._tell(name, done)
+
+        def count(part: int) -> None:
+            nonlocal done
+            done += 1
+            self._tell(name, done)
+
+        Doing(self._known, name, missing, count).run()
+
+    def _tell(self, name: str, done: int) -> None:
+        if self._progress is not None:
+            self._progress(_title(name), done, len(self._parts[name]))
+
+    def _delete(self, name: str) -> None:
+        shutil.rmtree(self.directory / "parts" / name, ignore_errors=True)
+
+    def _write_stages(self) -> None:
+        """Write down how many tasks each stage has, for those who ask how far the run is."""
+        begun = {name: len(parts) for name, parts in self._parts.items()}
+        stages = begun | {name: tasks for name, tasks in self._planned.items() if name not in begun}
+        self._planned = stages
+        text = json.dumps({"stages": stages}).encode()  # the order counts too
+        if text == self._written:
+            return
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write_atomic(self.directory / STAGES, lambda file: file.write(text))
+        self._written = text
+
+
+def planned_stages(directory: Path) -> dict[str, int]:
+    """Read which stages a run has, and how many tasks each."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        stages = json.loads((directory / STAGES).read_bytes())["stages"]
+        return {str(name): int(tasks) for name, tasks in stages.items()}
+    return {}
+
+
+def recorded_parts(directory: Path, stage: str) -> set[int]:
+    """List the parts of a stage whose records are there.
+
+    The directory is listed: a network file system may remember for a while that a file was not there.
+    """
+    try:
+        names = os.listdir(directory / "done" / stage)
+    except FileNotFoundError:
+        return set()
+    return {
+        int(name.removesuffix(".arrays")) for name in names if name.endswith(".arrays") and name[0] != "."
+    }
+
+
+def _title(name: str) -> str:
+    """Write the name of a stage for the bar, without its numbers.
+
+    Examples
+    --------
+    >>> _title("sweep-12-wide")
+    'sweep wide'
+    """
+    return " ".join(word for word in name.split("-") if word.isalpha())
+
+
+def _summed(records: Sequence[Record]) -> dict[str, float]:
+    sums = {name: sum(record[name].item() for record in records) for name in _SUMMED}
+    return sums | {"peak_memory": max((record["peak_memory"].item() for record in records), default=0)}

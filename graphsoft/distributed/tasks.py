@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import ArrayFile, open_arrays, write_arrays
+from graphsoft.available import peak_memory
+from graphsoft.distributed.files import ArrayFile, Traffic, open_arrays, write_arrays
 
 __all__ = ["Record", "Task", "Where", "Work"]
 
@@ -32,19 +33,22 @@ class Where:
     directory : str
     stage : str
     part : int
+    traffic : Traffic
+        Counts what is read and written from here.
     """
 
     directory: str
     stage: str
     part: int
+    traffic: Traffic = field(default_factory=Traffic, compare=False, repr=False)
 
     def write(self, arrays: Mapping[str, Array], cuts: Mapping[str, Array] | None = None) -> None:
         """Write the task's own file."""
-        write_arrays(self.file(self.stage, self.part), arrays, cuts)
+        self.traffic.written += write_arrays(self.file(self.stage, self.part), arrays, cuts)
 
     def open(self, stage: str, part: int) -> AbstractContextManager[ArrayFile]:
         """Open the file of another task, which is complete."""
-        return open_arrays(self.file(stage, part))
+        return open_arrays(self.file(stage, part), self.traffic)
 
     def file(self, stage: str, part: int) -> Path:
         """Name the file of a task."""
@@ -71,16 +75,24 @@ class Task:
     work: Work
     known: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self) -> Record:
-        """Do it, write down that it is done, and return what was written down."""
-        began = time.process_time()
-        found = self.work(self.where, **self.known) or {}
-        arrays = {name: np.asarray(value) for name, value in found.items()}
-        arrays["cpu_seconds"] = np.asarray(time.process_time() - began)
+    def __call__(self) -> None:
+        """Do it, and write down what it returned, the seconds and bytes that it took, and the process's peak.
+
+        The peak is the most that the process ever had in memory, be it for an earlier task.
+        """
+        where = replace(self.where, traffic=Traffic())
+        began, began_cpu = time.perf_counter(), time.process_time()
+        found = self.work(where, **self.known) or {}
+        arrays = {name: np.asarray(value) for name, value in found.items()} | {
+            "seconds": np.asarray(time.perf_counter() - began),
+            "cpu_seconds": np.asarray(time.process_time() - began_cpu),
+            "bytes_read": np.asarray(where.traffic.read),
+            "bytes_written": np.asarray(where.traffic.written),
+            "peak_memory": np.asarray(peak_memory()),
+        }
         write_arrays(self.where.record(), arrays)
-        return self.recorded()
 
     def recorded(self) -> Record:
-        """Read what an earlier call wrote down."""
+        """Read what was written down."""
         with open_arrays(self.where.record()) as file:
             return {name: file.array(name) for name in file}

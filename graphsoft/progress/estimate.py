@@ -61,6 +61,12 @@ class Estimate:
         self._passed = 0.0
         self._now, self._done = "", 0
 
+    def expect(self, coming: Sequence[str]) -> None:
+        """Expect other stages than before after the one that is being done."""
+        self._coming = list(coming)
+        if not self._now and coming:
+            self.stage = coming[0]
+
     def update(self, stage: str, done: int, total: int) -> None:
         """Take in that `done` of `total` steps of a stage are done."""
         if stage != self._now or done < self._done:

@@ -67,6 +67,10 @@ class Watch:
         if self._told is not None:
             self._told(stage, done, total)
 
+    def expect(self, stages: Sequence[str]) -> None:
+        """Say which stages are still to come, in their order, in place of those that were expected."""
+        self.run.expect(stages)
+
     def compiling(self, now: bool, loop: str) -> None:
         """Say that a loop is compiled, or that none is any longer."""
         if now:

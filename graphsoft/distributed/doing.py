@@ -1,0 +1,254 @@
+"""Doing the tasks of a stage, whatever happens to files and workers meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from graphsoft.distributed.executors import Ended, Executor, Key, Workers
+from graphsoft.distributed.files import Unreadable
+from graphsoft.distributed.tasks import Task
+from graphsoft.errors import RunStopped
+
+__all__ = ["AGAIN", "UNSOUND", "Doing", "Known", "Place"]
+
+Place = tuple[str, int]
+"""A stage and a part: the task, and the file that it writes."""
+
+PAUSE = 0.5  # seconds until there is another look at workers and at tasks that take too long
+FLOOR = 10.0  # no task is tried a second time earlier than after so many seconds,
+UNKNOWN = 600.0  # or after so many where no task of its stage has ended yet
+TRIES = 3  # at the same time
+# A worker's death is first its scheduler's affair, which tries the task again, in Dask on three more workers.
+KILLS = 3
+UNSOUND = "see that the disk is sound, and that all workers and this process see the same directory"
+AGAIN = 5  # a file that was written so often, and could not be read, will not be read the next time
+
+
+@dataclass
+class Known:
+    """What all stages of a run have in common.
+
+    Attributes
+    ----------
+    executor : Executor
+    token : str
+        Part of all keys, so that workers do not take the tasks of two runs for the same.
+    patience : float
+        Seconds in which a task has to end where there are no workers, or where they die.
+    tasks : dict
+        The tasks of all stages that have begun.
+    here : set of str
+        The stages that this process does itself.
+    tried : Counter
+        How often each task was begun.
+    """
+
+    executor: Executor
+    token: str
+    patience: float
+    tasks: dict[Place, Task] = field(default_factory=dict)
+    here: set[str] = field(default_factory=set)
+    tried: Counter[Place] = field(default_factory=Counter)
+
+    def writer(self, error: Unreadable) -> Place:
+        """Find whose file could not be read."""
+        stage, name = Path(error.path).parts[-2:]
+        number = name.removesuffix(".arrays")
+        place = (stage, int(number)) if number.isdecimal() else (stage, -1)
+        if place not in self.tasks:
+            raise error
+        return place
+
+
+@dataclass(frozen=True)
+class _Try:
+    place: Place
+    since: float
+
+
+class Doing:
+    """Does some of the tasks of a stage, and those of earlier stages whose files turn out to be unreadable.
+
+    Parameters
+    ----------
+    known : Known
+    stage : str
+    parts : iterable of int
+    done : callable
+        Told the part of each task that is done.
+    """
+
+    def __init__(self, known: Known, stage: str, parts: Iterable[int], done: Callable[[int], None]) -> None:
+        self._known, self._stage, self._done = known, stage, done
+        self._asked = {(stage, part) for part in parts}
+        self._missing = set(self._asked)
+        self._waiting = deque(sorted(self._missing))
+        self._tries: dict[Key, _Try] = {}
+        self._blocked: dict[Place, list[Place]] = {}  # tasks, by what has to be done again before
+        self._ended: dict[Place, float] = {}
+        self._ages: dict[str, list[float]] = {}  # seconds from submission to end, by stage
+        self._written: Counter[Place] = Counter()
+        self._kills: Counter[Place] = Counter()
+        self._quiet_since = time.monotonic()
+        self._died: int | None = None
+
+    def run(self) -> None:
+        """Return when all are done."""
+        try:
+            while self._missing:
+                workers = self._known.executor.workers()
+                self._submit(workers.room)
+                for ended in self._known.executor.ended(PAUSE) if self._tries else ():
+                    self._take(ended)
+                self._try_elsewhere(workers)
+                self._watch(workers)
+        except ConnectionError as error:
+            raise self._stopped(
+                [*self._missing], str(error), "start a cluster, and call again: what is done is kept"
+            ) from error
+        finally:
+            if self._tries:
+                self._cancel(list(self._tries))
+
+    def _submit(self, room: int) -> None:
+        while self._waiting and len(self._tries) < room:
+            place = self._waiting.popleft()
+            if place[0] not in self._known.here:
+                self._begin(place)
+                continue
+            key, error = self._key(place), None
+            self._tries[key] = _Try(place, time.monotonic())
+            try:
+                self._known.tasks[place]()
+            except Exception as raised:
+                error = raised
+            self._take(Ended(key, error))
+        if not self._tries and not self._waiting and self._missing:
+            raise RuntimeError(f"the tasks {sorted(self._missing)} wait for each other")
+
+    def _begin(self, place: Place) -> None:
+        key = self._key(place)
+        self._known.executor.submit(self._known.tasks[place], key)
+        self._tries[key] = _Try(place, time.monotonic())
+
+    def _key(self, place: Place) -> Key:
+        stage, part = place
+        self._known.tried[place] += 1
+        return f"{stage}-{self._known.token}", part, self._known.tried[place] - 1
+
+    def _take(self, ended: Ended) -> None:
+        """Go on from the end of a try."""
+        tried = self._tries.pop(ended.key, None)
+        if tried is None:  # another try was quicker
+            return
+        place, error = tried.place, ended.error
+        if error is None and not ended.killed:
+            self._end(place, time.monotonic() - tried.since)
+        elif isinstance(error, Unreadable):
+            self._do_again(place, tried.since, error)
+        elif ended.killed:
+            self._take_kill(place, error)
+        elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise self._stopped(
+                [place], f"the disk is full ({error})", "make room, and call again: what is done is kept"
+            ) from error
+        elif error is not None:
+            raise error
+
+    def _end(self, place: Place, age: float) -> None:
+        now = time.monotonic()
+        self._quiet_since, self._died = now, None
+        self._ended[place] = now
+        self._ages.setdefault(place[0], []).append(age)
+        self._cancel(self._keys(place))
+        self._missing.discard(place)
+        self._waiting.extendleft(reversed(self._blocked.pop(place, [])))
+        if place in self._asked:
+            self._done(place[1])
+
+    def _do_again(self, place: Place, since: float, error: Unreadable) -> None:
+        """Do the task again whose file is not as it was written, and then the one that reads it."""
+        writer = self._known.writer(error)
+        self._cancel(self._keys(place))
+        if self._ended.get(writer, -np.inf) >= since:  # that was before it was written again
+            self._waiting.appendleft(place)
+            return
+        self._blocked.setdefault(writer, []).append(place)
+        if writer in self._missing:
+            return
+        self._written[writer] += 1
+        if self._written[writer] > AGAIN:
+            raise self._stopped([writer], f"{error}, though it was written {AGAIN} times", UNSOUND)
+        self._missing.add(writer)
+        self._waiting.appendleft(writer)
+
+    def _take_kill(self, place: Place, error: BaseException | None) -> None:
+        self._kills[place] += 1
+        if self._kills[place] >= KILLS:
+            why = f" ({error})" if error is not None else ""
+            raise self._stopped(
+                [place], f"its workers died, {KILLS} times over{why}",
+                "give each worker more memory, or begin in another directory with a smaller max_memory "
+                "or more partitions; logs of the workers may tell more",
+            )  # fmt: skip
+        if not self._keys(place):
+            self._waiting.appendleft(place)
+
+    def _try_elsewhere(self, workers: Workers) -> None:
+        """Try tasks a second time that take much longer than others; whichever ends first is the answer."""
+        if workers.there < 2:
+            return
+        now = time.monotonic()
+        late = {each.place for each in self._tries.values() if now - each.since > FLOOR}
+        for place in sorted(late):
+            tries = [each for each in self._tries.values() if each.place == place]
+            since = max(each.since for each in tries)
+            if len(tries) < TRIES and now - since > self._deadline(place[0]):
+                self._begin(place)
+
+    def _deadline(self, stage: str) -> float:
+        """Tell how many seconds a task of a stage may take."""
+        ages = self._ages.get(stage)
+        return max(FLOOR, 3.0 * float(np.quantile(ages, 0.95))) if ages else UNKNOWN
+
+    def _watch(self, workers: Workers) -> None:
+        """Give up where no task can end."""
+        if self._died is None:
+            self._died = workers.died
+        quiet = time.monotonic() - self._quiet_since
+        if quiet < self._known.patience or not self._tries:
+            return
+        if workers.there == 0:
+            raise self._stopped(
+                [*self._missing], f"there has been no worker for {quiet:.0f} s",
+                "start workers, and call again: what is done is kept",
+            )  # fmt: skip
+        deaths = workers.died - self._died
+        if deaths > 2 * workers.there:
+            raise self._stopped(
+                [*self._missing], f"{deaths} workers died in {quiet:.0f} s, and no task has ended",
+                "look into the logs of the workers, and call again: what is done is kept",
+            )  # fmt: skip
+
+    def _keys(self, place: Place) -> list[Key]:
+        return [key for key, each in self._tries.items() if each.place == place]
+
+    def _cancel(self, keys: Sequence[Key]) -> None:
+        for key in keys:
+            del self._tries[key]
+        if keys:
+            self._known.executor.cancel(keys)
+
+    def _stopped(self, places: Sequence[Place], problem: str, remedy: str) -> RunStopped:
+        stage = (
+            self._stage if (own := {part for name, part in places if name == self._stage}) else places[0][0]
+        )
+        parts = own or {part for name, part in places if name == stage}
+        return RunStopped(stage, sorted(parts), problem, remedy)

@@ -1,0 +1,262 @@
+"""Who does the tasks of a run: this process, or the workers of Dask, or any that has these four methods."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from graphsoft.distributed.tasks import Task
+from graphsoft.errors import InputError, shown
+from graphsoft.parallel import threads_limited
+
+__all__ = ["DaskFutures", "Ended", "Executor", "InThisProcess", "Key", "Workers", "executor_of"]
+
+Key = tuple[str, int, int]
+"""Of one try of a task: its stage and the run, its part, and the number of the try."""
+
+LOOK = 1.0  # seconds between two looks at which workers there are
+AVOIDED = 60.0  # seconds for which a worker that did not answer gets no further task
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a try of a task ended.
+
+    Attributes
+    ----------
+    key : tuple
+    error : Exception or None
+        What the task raised. Where there is none, the task is done: its answer is in files.
+    killed : bool
+        The task did not end by itself: its worker died, or the task was lost. It can be submitted again.
+    """
+
+    key: Key
+    error: BaseException | None = None
+    killed: bool = False
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who is there to do tasks.
+
+    Attributes
+    ----------
+    there : int
+        How many workers there are now.
+    died : int
+        How many have died so far, as far as is known.
+    room : int
+        How many tasks should be submitted and not yet ended: some for each worker, so that it need not wait
+        for its next one.
+    """
+
+    there: int
+    died: int
+    room: int
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Does tasks, somewhere.
+
+    A task is called without arguments, and returns nothing: its answer is in files, which all workers and
+    this process see. So an executor has nothing to keep, and may do a task twice.
+    """
+
+    def submit(self, task: Task, key: Key) -> None:
+        """See to it that a task is done, soon; no key comes twice."""
+        ...
+
+    def ended(self, seconds: float) -> list[Ended]:
+        """Wait until some tasks have ended, but at most so long."""
+        ...
+
+    def cancel(self, keys: Sequence[Key]) -> None:
+        """Let go of tasks, of which nothing is to be heard any more; those that run may go on."""
+        ...
+
+    def workers(self) -> Workers:
+        """Look who is there; raises ConnectionError if nobody ever will be."""
+        ...
+
+
+class InThisProcess:
+    """Does tasks in this process, one after another.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Do them in an order drawn by chance, to show that the order is of no influence.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = None if seed is None else np.random.default_rng(seed)
+        self._waiting: list[tuple[Key, Task]] = []
+
+    def submit(self, task: Task, key: Key) -> None:
+        """Do it when `ended` is called."""
+        self._waiting.append((key, task))
+
+    def ended(self, seconds: float) -> list[Ended]:
+        """Do one task."""
+        if not self._waiting:
+            return []
+        place = 0 if self._random is None else int(self._random.integers(len(self._waiting)))
+        key, task = self._waiting.pop(place)
+        try:
+            task()
+        except Exception as error:
+            return [Ended(key, error)]
+        return [Ended(key)]
+
+    def cancel(self, keys: Sequence[Key]) -> None:
+        """Take back tasks that were not done yet."""
+        self._waiting = [each for each in self._waiting if each[0] not in keys]
+
+    def workers(self) -> Workers:
+        """Count this process."""
+        return Workers(there=1, died=0, room=1 if self._random is None else sys.maxsize)
+
+
+class DaskFutures:
+    """Does tasks on the workers of a Dask client, as futures with keys that name stage, run and part.
+
+    A worker does one of these tasks at a time, with as many threads as it has: so what a task needs of
+    memory does not depend on the worker's threads.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._futures: dict[Key, Any] = {}
+        self._done: SimpleQueue[Key] = SimpleQueue()
+        self._there: frozenset[str] = frozenset()
+        self._died, self._looked = 0, -LOOK
+        self._avoided: dict[str, float] = {}
+
+    def submit(self, task: Task, key: Key) -> None:
+        """Submit a future; a second try of a task that still runs goes to another worker."""
+        self._avoid_holders(key)
+        chosen: list[str] | None = None
+        if self._avoided:
+            chosen = sorted(self._there - self._avoided.keys()) or None
+        try:
+            future = self._client.submit(
+                _one_at_a_time, task, key=key, pure=False, workers=chosen,
+                allow_other_workers=chosen is not None,
+            )  # fmt: skip
+        except Exception as error:
+            raise self._lost(error) from error
+        self._futures[key] = future
+        future.add_done_callback(lambda _: self._done.put(key))
+
+    def ended(self, seconds: float) -> list[Ended]:
+        """Wait for futures."""
+        keys: list[Key] = []
+        with suppress(Empty):
+            keys.append(self._done.get(timeout=seconds))
+            while True:
+                keys.append(self._done.get_nowait())
+        return [end for key in keys if (end := self._end(key)) is not None]
+
+    def cancel(self, keys: Sequence[Key]) -> None:
+        """Cancel futures."""
+        futures = [future for key in keys if (future := self._futures.pop(key, None)) is not None]
+        if futures and self._client.status == "running":
+            self._client.cancel(futures)
+
+    def workers(self) -> Workers:
+        """Ask the scheduler, but not more often than each second."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK:
+            try:
+                there = frozenset(self._client.nthreads())
+            except Exception as error:
+                lost = self._lost(error)
+                if self._client.status in ("closed", "closing"):
+                    raise lost from error
+                there = self._there = frozenset()  # the client tries to reach the scheduler again
+            self._died += len(self._there - there)
+            self._there, self._looked = there, time.monotonic()
+            self._avoided = {
+                worker: until for worker, until in self._avoided.items() if until > now and worker in there
+            }
+        return Workers(len(self._there), self._died, 2 * max(1, len(self._there)))
+
+    def _end(self, key: Key) -> Ended | None:
+        future = self._futures.pop(key, None)
+        if future is None:
+            return None
+        status, error = future.status, None
+        if status == "error":
+            error = future.exception()
+            error = error.with_traceback(future.traceback())
+        future.release()
+        # in the module that the client is of: another copy need not be importable
+        killed = isinstance(error, sys.modules["distributed"].KilledWorker) or status == "cancelled"
+        return Ended(key, error, killed)
+
+    def _avoid_holders(self, key: Key) -> None:
+        """Avoid the workers that hold earlier tries of a task; they may have stopped for good."""
+        earlier = {each for each in self._futures if each[:2] == key[:2]}
+        if not earlier:
+            return
+        try:
+            holding = self._client.processing()
+        except Exception as error:
+            raise self._lost(error) from error
+        until = time.monotonic() + AVOIDED
+        self._avoided |= {worker: until for worker, keys in holding.items() if earlier & set(keys)}
+
+    def _lost(self, error: Exception) -> ConnectionError:
+        return ConnectionError(f"the scheduler of Dask cannot be reached ({type(error).__name__}: {error})")
+
+
+_TASK = threading.Lock()
+
+
+def _one_at_a_time(task: Task) -> None:
+    """Do a task on a worker of Dask with all of its threads, while no other task of ours uses them."""
+    from distributed import get_worker
+
+    with _TASK, threads_limited(get_worker().state.nthreads):
+        task()
+
+
+def executor_of(client: object) -> Executor:
+    """Choose who does the tasks.
+
+    Parameters
+    ----------
+    client : None, distributed.Client, or an object with the methods of `Executor`
+
+    Examples
+    --------
+    >>> type(executor_of(None)).__name__
+    'InThisProcess'
+    """
+    if client is None:
+        return InThisProcess()
+    dask = sys.modules.get("distributed")  # whoever has a client has imported it
+    if dask is not None and isinstance(client, dask.Client):
+        if client.asynchronous:
+            raise InputError("client", "is asynchronous", "make it without asynchronous=True")
+        return DaskFutures(client)
+    if isinstance(client, Executor) and not isinstance(client, type):
+        return client
+    raise InputError(
+        "client", f"got {shown(client)}",
+        "give a distributed.Client, None, or an object with submit, ended, cancel and workers",
+    )  # fmt: skip
