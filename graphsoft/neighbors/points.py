@@ -14,7 +14,7 @@ from graphsoft.kernels import Rows, read_only
 from graphsoft.kernels.hashing import hash_rows, hash_rows_sparse
 from graphsoft.parallel import row_blocks
 
-__all__ = ["DIRECTIONS", "NORMS", "Points", "RowLookup", "first_copies"]
+__all__ = ["DIRECTIONS", "NORMS", "Points", "RowLookup", "as_compared", "first_copies"]
 
 DIRECTIONS = ("cosine", "correlation")  # metrics that depend only on the direction of a row
 NORMS = {"euclidean": 2.0, "cosine": 2.0, "correlation": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
@@ -200,6 +200,17 @@ def first_copies(points: Points) -> Array:
     return first
 
 
+def as_compared(points: Points) -> Any:
+    """Make float64 rows that are equal to the last bit where `first_copies` finds rows equal.
+
+    Examples
+    --------
+    >>> as_compared(Points.of(np.array([[1.0, 3.0], [2.0, 6.0]]), "cosine")).tolist()
+    [[0.3333333333333333, 1.0], [0.3333333333333333, 1.0]]
+    """
+    return _unit(points.values, _divisors(points), slice(None))
+
+
 @dataclass(frozen=True, eq=False)
 class RowLookup:
     """Points among which equal rows are looked up; made by `RowLookup.of`.
@@ -274,7 +285,7 @@ def _words(values: Array) -> Array:
     return values.view(np.uint64)
 
 
-def _unit(values: Any, divisors: Array, rows: Array) -> Any:
+def _unit(values: Any, divisors: Array, rows: Array | slice) -> Any:
     part = values[rows]
     if not sp.issparse(values):
         return part / divisors[rows, None]

@@ -18,6 +18,8 @@ __all__ = [
     "edge_weights",
     "spread_over_copies",
     "symmetric",
+    "weight_inside",
+    "weights_by_length",
     "weights_of_others",
 ]
 
@@ -72,12 +74,19 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
         rows, ranks = np.nonzero(present[start:stop])
         rows += start
         ends = scaled.scales[rows], scaled.scales[indices[rows, ranks]]
-        result[rows, ranks] = _by_length(distances[rows, ranks], *ends, scaled.typical, weights)
+        result[rows, ranks] = weights_by_length(distances[rows, ranks], *ends, scaled.typical, weights)
     return result
 
 
-def _by_length(lengths: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
-    """Compute weights of edges from their lengths and the scales of their two ends."""
+def weights_by_length(lengths: Array, one: Array, two: Array, typical: float, weights: str) -> Array:
+    """Compute weights of edges from their lengths and the scales of their two ends.
+
+    Examples
+    --------
+    >>> ones = np.ones(1)
+    >>> weights_by_length(2 * ones, ones, 4 * ones, 1.0, "relative").round(3).tolist()
+    [0.368]
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if weights == "gaussian":
             power = np.square(lengths / typical) / 2
@@ -168,7 +177,7 @@ def weights_of_others(
     rows, ranks = np.nonzero(present)
     own = lists.scales_of(indices, distances)[rows]
     ends = own, lists.scales[indices[rows, ranks]]
-    result[rows, ranks] = _by_length(distances[rows, ranks], *ends, lists.typical, weights)
+    result[rows, ranks] = weights_by_length(distances[rows, ranks], *ends, lists.typical, weights)
     return result
 
 
@@ -289,17 +298,45 @@ def _edges_inside(
     counts: Array, members: Array, starts: Array, n_neighbors: int
 ) -> tuple[Array, tuple[Array, Array]]:
     """List edges among the copies in each site, with the lower row first."""
-    max_chords = max(1, -(-n_neighbors // 2))
     ones, twos = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for count in np.unique(counts[counts > 1]):
         circles = members[starts[counts == count][:, None] + np.arange(count)]
-        half = int(count) // 2
-        chords = set(range(1, half + 1))
-        if half > max_chords:
-            chords = {1, *(half >> power for power in range(max_chords - 1))} - {0}
-        for chord in sorted(chords):
+        for chord in _chords(int(count), n_neighbors):
             others = np.roll(circles, -chord, axis=1)
             ones.append(np.minimum(circles, others).ravel())
             twos.append(np.maximum(circles, others).ravel())
     rows, columns = np.concatenate(ones), np.concatenate(twos)
     return np.ones(len(rows)), (rows, columns)
+
+
+def _chords(count: int, n_neighbors: int) -> list[int]:
+    """Tell how far apart on their circle the copies in a site are joined."""
+    half, max_chords = count // 2, max(1, -(-n_neighbors // 2))
+    chords = set(range(1, half + 1))
+    if half > max_chords:
+        chords = {1, *(half >> power for power in range(max_chords - 1))} - {0}
+    return sorted(chords)
+
+
+def weight_inside(counts: Array, n_neighbors: int) -> Array:
+    """Sum the weights inside each site, in both directions, where `spread_over_copies` joins its copies.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (m,)
+        How many copies are in each site.
+    n_neighbors : int
+        The length of the neighbor lists.
+
+    Examples
+    --------
+    >>> weight_inside(np.array([1, 2, 4]), 10).tolist()
+    [0.0, 2.0, 12.0]
+    """
+    different, place = np.unique(counts, return_inverse=True)
+    sums = [
+        # the longest chord of an even circle joins each two copies once
+        sum(count if 2 * chord == count else 2 * count for chord in _chords(count, n_neighbors))
+        for count in different.tolist()
+    ]
+    return np.array(sums, dtype=np.float64)[place]

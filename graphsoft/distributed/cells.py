@@ -1,0 +1,232 @@
+"""Cells are chosen from a sample of the rows, and dealt to partitions so that each is a region of space."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.cell_search import SEED, Cells, seen_rows, width_seen
+from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.probing import LENDS, PROBES, found_by_lending
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Where
+from graphsoft.errors import InputError, warn
+from graphsoft.methods.parts.rows import shifted
+from graphsoft.neighbors.points import NORMS, Points, first_copies
+from graphsoft.parallel import one_thread
+
+if TYPE_CHECKING:
+    from graphsoft.distributed.sources import Source
+
+__all__ = ["choose_cells", "lends_needed", "sample_size"]
+
+CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where there would be many cells
+ROWS_EACH, MIN_SAMPLE = 64, 20_000  # of the sample, for each cell and in all
+SWEEPS, ROUNDS = 25, 4
+FULL = 0.25  # a cell with more than this part of a partition's rows is split
+NEAR, SPAN = 256, 4096  # sampled rows so near each other are read together, at most so many rows at once
+ENOUGH = 0.97  # of the true neighbors can be found
+
+
+def choose_cells(run: Run, source: Source, plan: Plan) -> None:
+    """Choose cells, and deal them to the partitions: stage "cells"; and rows to probe them with.
+
+    Cells are found by their Euclidean distances, which say enough about neighbors under the metrics of
+    `NORMS`. Under the others, which compare numbers relatively or one by one, only one partition is possible.
+    """
+    if plan.partitions == 1:
+        run.stage("cells", one_cell, [0], width=width_seen(plan.features))
+        return
+    if plan.metric not in NORMS:
+        problem = f"got {plan.metric!r}, under which rows cannot be dealt to {plan.partitions} partitions"
+        remedy = f"use one of {', '.join(map(repr, NORMS))}, or one partition"
+        raise InputError("metric", problem, remedy)
+    run.stage(
+        "sample-rows", sample_rows, plan.chunks, source=source, metric=plan.metric,
+        chunk_rows=plan.chunk_rows, size=sample_size(plan),
+    )  # fmt: skip
+    known = {"chunks": len(plan.chunks), "partitions": plan.partitions}
+    run.stage("cells", make_cells, [0], cells=_wanted_cells(plan), **known)
+    run.stage("gather-probes", gather_probes, [0], chunks=len(plan.chunks), sparse=plan.sparse)
+    run.forget("sample-rows")
+
+
+def lends_needed(run: Run, source: Source, plan: Plan) -> tuple[int, float]:
+    """Find how many further partitions must see each row, so that nearly all neighbors can be found.
+
+    The true neighbors of some rows are found by one pass over all rows. From their cells it follows which of
+    them the partitions can find.
+
+    Returns
+    -------
+    lends : int
+    recall : float
+        The part of the true neighbors that can be found.
+    """
+    choose_cells(run, source, plan)
+    if plan.partitions == 1:
+        return 0, 1.0
+    recall = found_by_lending(run, source, plan)
+    run.forget("gather-probes")
+    enough = np.flatnonzero(recall >= ENOUGH)
+    lends = int(enough[0]) + 1 if len(enough) else LENDS
+    if not len(enough):
+        warn(
+            f"partitions: only {recall[-1]:.0%} of the nearest neighbors can be found, even if each row is lent "
+            f"to the partitions of {LENDS} further cells; fewer partitions, with a larger max_memory, find more"
+        )
+    return lends, float(recall[lends - 1])
+
+
+def _wanted_cells(plan: Plan) -> int:
+    few = max(MANY_CELLS, FEWER_EACH * plan.partitions)
+    return min(CELLS_EACH * plan.partitions, few)
+
+
+def sample_size(plan: Plan) -> int:
+    """Count the rows of the sample, which take at most about a fifth of the memory of a process."""
+    wanted = max(MIN_SAMPLE, ROWS_EACH * _wanted_cells(plan))
+    room = plan.max_memory // (5 * 32 * width_seen(plan.features))  # rows, distinct, shifted, and products
+    return int(min(plan.rows, wanted, max(room, 4 * _wanted_cells(plan))))
+
+
+def one_cell(where: Where, width: int) -> None:
+    """Make the only cell of a single partition."""
+    where.write({"centroids": np.zeros((1, width)), "partition": np.zeros(1, dtype=np.int32)})
+
+
+def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size: int) -> None:
+    """Take the rows of a chunk that are in the sample, as they are seen; those that are probes, as they are.
+
+    Which rows are in the sample depends on their number only.
+    """
+    sample = _sample(source.n, size)
+    probes = sample[:: max(1, size // PROBES)][:PROBES]
+    start = where.part * chunk_rows
+    numbers = sample[(sample >= start) & (sample < start + chunk_rows)]
+    seen, kept = [np.zeros((0, width_seen(source.d)))], []
+    cuts = np.flatnonzero((np.diff(numbers) > NEAR) | (np.diff(numbers // SPAN) > 0)) + 1
+    for some in np.split(numbers, cuts) if len(numbers) else []:
+        values = source.rows(int(some[0]), int(some[-1]) + 1)[some - some[0]]
+        seen.append(seen_rows(values, metric))
+        kept.append(values[np.isin(some, probes)])
+    arrays = {"seen": np.concatenate(seen)}
+    if source.sparse:
+        arrays |= rows_in_sections("probes", _stacked(kept, source.d))[0]
+    else:
+        arrays["probes"] = np.concatenate(kept) if kept else np.zeros((0, source.d), dtype=np.float32)
+    where.write(arrays)
+
+
+def _sample(rows: int, size: int) -> Array:
+    return np.sort(np.random.default_rng(SEED).choice(rows, size, replace=False, shuffle=False))
+
+
+def _stacked(parts: list[Any], width: int) -> sp.csr_array:
+    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, width))
+
+
+def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
+    """Put the probes of all chunks together."""
+    kept = []
+    for chunk in range(chunks):
+        with where.open("sample-rows", chunk) as file:
+            kept.append(file.rows("probes") if sparse else file.array("probes"))
+    if sparse:
+        where.write(rows_in_sections("probes", _stacked(kept, kept[0].shape[1]))[0])
+    else:
+        where.write({"probes": np.concatenate([each for each in kept if len(each)])})
+
+
+def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[str, Any]:
+    """Find centroids in the sample, put neighbors together, and cut them into runs of equal load.
+
+    The record tells how many rows of the sample are in the fullest partition, compared with the mean, and how
+    many others each row is lent to for each number of further cells.
+    """
+    seen = []
+    for chunk in range(chunks):
+        with where.open("sample-rows", chunk) as file:
+            part = file.array("seen")
+            if len(part):
+                seen.append(part)
+    rows = np.concatenate(seen)
+    del seen
+    heads, site = np.unique(first_copies(Points.of(rows)), return_inverse=True)
+    rows, copies = rows[heads], np.bincount(site).astype(np.float64)
+    found = _centroids(rows, copies, cells, FULL * copies.sum() / partitions)
+    found = found[_near_together(found)]
+    single = Cells(found, np.arange(len(found)), "euclidean")
+    near = single.nearest(rows, 1 + LENDS)
+    load = np.bincount(near[:, 0], copies, minlength=len(found))
+    chosen = Cells(found, _runs(load, partitions), "euclidean")
+    where.write({"centroids": chosen.centroids, "partition": chosen.partition})
+    fullest = np.bincount(chosen.partition, load, minlength=partitions).max() * partitions / load.sum()
+    lent = np.cumsum(copies @ (chosen.each_once(near)[:, 1:] >= 0)) / load.sum()
+    return {"fullest": fullest, "lent": lent}
+
+
+def _centroids(rows: Array, copies: Array, cells: int, full: float) -> Array:
+    """Find centroids of distinct rows; cells that are too full are split, and then looked at again."""
+    if len(rows) <= cells:
+        return rows
+    found = _by_k_means(rows, copies, cells)
+    for _ in range(ROUNDS):
+        home = Cells(found, np.arange(len(found)), "euclidean").nearest(rows, 1)[:, 0]
+        load = np.bincount(home, copies, minlength=len(found))
+        distinct = np.bincount(home, minlength=len(found))
+        split = np.flatnonzero((load > full) & (distinct > 1))
+        if not len(split):
+            break
+        kept = [found[(distinct > 0) & ~np.isin(np.arange(len(found)), split)]]
+        for cell in split:
+            inside, pieces = home == cell, 1 + int(np.ceil(load[cell] / full))
+            kept.append(_by_k_means(rows[inside], copies[inside], min(pieces, int(distinct[cell]))))
+        found = np.concatenate(kept)
+    return found
+
+
+def _by_k_means(rows: Array, copies: Array, cells: int) -> Array:
+    """Compute the means of the clusters that k-means finds."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    model = KMeans(cells, n_init=1, max_iter=SWEEPS, random_state=0)
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = model.fit(shifted(rows), sample_weight=copies).labels_
+    order = np.argsort(labels, kind="stable")
+    ptr = np.append(np.flatnonzero(np.diff(labels[order], prepend=-1)), len(order))
+    means = [
+        (rows[part] * (copies[part] / copies[part].sum())[:, None]).sum(axis=0)  # no sum can overflow
+        for part in (order[start:stop] for start, stop in pairwise(ptr))
+    ]
+    return np.array(means)
+
+
+def _near_together(centroids: Array) -> Array:
+    """Order centroids so that those that are near each other come one after another."""
+    if len(centroids) < 3:
+        return np.arange(len(centroids))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    return np.asarray(leaves_list(linkage(shifted(centroids), "ward")))
+
+
+def _runs(load: Array, partitions: int) -> Array:
+    """Cut a row of cells into runs of about equal load.
+
+    Examples
+    --------
+    >>> _runs(np.array([1.0, 1.0, 2.0, 1.0]), 2).tolist()
+    [0, 0, 1, 1]
+    """
+    middle = np.cumsum(load) - load / 2
+    runs = np.floor(middle * (partitions / load.sum())).astype(np.int32)
+    return np.minimum(runs, partitions - 1).astype(np.int32)

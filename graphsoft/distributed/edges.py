@@ -1,0 +1,345 @@
+"""Lists of neighbors become a graph in blocks: weights of edges, from both their ends, with their copies."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.joining import first_row, list_length, partition_of
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Record, Where
+from graphsoft.engine.ordering import weight_type
+from graphsoft.kernels import read_only
+from graphsoft.kernels.adjacency import row_sums
+from graphsoft.kernels.neighbors import shared_neighbors
+from graphsoft.neighbors.weights import weight_inside, weights_by_length
+from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
+
+__all__ = ["build_blocks"]
+
+LISTS_AT_ONCE = 1 << 14
+
+
+def build_blocks(run: Run, plan: Plan) -> list[Record]:
+    """Weigh the edges to neighbors, and put those of each partition together: stage "graph".
+
+    A node of several rows has the edges that all of them have on a single machine.
+    """
+    parts, partitions = plan.parts, plan.partitions
+    known = {"partitions": partitions, "weights": plan.weights}
+    records = run.stage("look-up-neighbors", look_up_neighbors, parts, **known)
+    nodes = sum(int(record["nodes"]) for record in records)
+    listed = max(1, min(list_length(plan), nodes - 1))
+    typical = 1.0
+    if plan.weights == "gaussian":
+        typical = float(run.stage("typical-scale", typical_scale, [0], partitions=partitions)[0]["typical"])
+    records = run.stage("weigh-edges", weigh_edges, parts, typical=typical, listed=listed, **known)
+    lightest = min(float(record["lightest"]) for record in records)
+    heaviest = max(float(record["heaviest"]) for record in records)
+    ends = np.array([lightest, heaviest] if heaviest > 0 else [])
+    kind = np.dtype(weight_type(ends)).name
+    records = run.stage("graph", join_edges, parts, partitions=partitions, listed=listed, kind=kind)
+    for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges"):
+        run.forget(stage)
+    return records
+
+
+def look_up_neighbors(where: Where, partitions: int, weights: str) -> dict[str, Any]:
+    """Tell the other partitions of the nodes that are neighbors there: their places, scales, and lists.
+
+    There is a section for each of the others. Only `jaccard` needs the lists.
+    """
+    with where.open("points", where.part) as file:
+        first, scale = file.array("first"), file.array("scale")
+    asked = [np.zeros(0, dtype=np.int64)] * partitions
+    for other in range(partitions):
+        if other != where.part:
+            with where.open("merge-neighbors", other) as file:
+                asked[other] = file.section("abroad", where.part)
+    place = np.searchsorted(first, np.concatenate(asked))
+    arrays = {"place": place.astype(np.int32), "scale": scale[place]}
+    if weights == "jaccard":
+        with where.open("merge-neighbors", where.part) as file:
+            arrays["keys"] = file.array("keys")[place]
+    where.write(arrays, dict.fromkeys(arrays, np.append(0, np.cumsum([len(each) for each in asked]))))
+    return {"nodes": len(first)}
+
+
+def typical_scale(where: Where, partitions: int) -> dict[str, Any]:
+    """Find the median of the local scales of all nodes that have neighbors.
+
+    It is exact, and needs no more memory than the scales of one partition: positive numbers are in the order
+    of their bits, so that their digits to base 2**16 are found one after the other.
+    """
+    count = sum(len(_scales(where, part)) for part in range(partitions))
+    if not count:
+        where.write({})
+        return {"typical": 1.0}
+    middle = []
+    for rank in ((count - 1) // 2, count // 2):
+        known, before = 0, rank
+        for shift in (48, 32, 16, 0):
+            counts = np.zeros(1 << 16, dtype=np.int64)
+            for part in range(partitions):
+                bits = _scales(where, part).view(np.uint64) >> np.uint64(shift)
+                digits = bits[bits >> np.uint64(16) == known] & np.uint64(0xFFFF)
+                counts += np.bincount(digits.astype(np.int64), minlength=1 << 16)
+            digit = int(np.searchsorted(np.cumsum(counts), before, side="right"))
+            before -= int(counts[:digit].sum())
+            known = (known << 16) | digit
+        middle.append(np.uint64(known).view(np.float64))
+    where.write({})
+    low, high = middle
+    return {"typical": low if low == high else low / 2 + high / 2 if high > 2.0**1022 else (low + high) / 2}
+
+
+def _scales(where: Where, part: int) -> Array:
+    """Read the scales of the nodes of a partition that have neighbors."""
+    with where.open("merge-neighbors", part) as file:
+        alone = file.array("scale") == 0
+        if alone.any():
+            alone[alone] = (file.array("keys")[alone, 0]) < 0
+    with where.open("points", part) as file:
+        return np.asarray(file.array("scale")[~alone])
+
+
+class _Listed(NamedTuple):
+    """The lists of a partition's nodes.
+
+    Neighbors in other partitions, abroad, are numbered after the nodes of the partition, in the order of
+    their (partition, place).
+    """
+
+    first: Array  # rows of the nodes
+    keys: Array  # of neighbors, (n, k), -1 where there are no more, as in `distances`
+    distances: Array
+    abroad: Array  # first rows of the neighbors abroad, and what is known of them
+    part: Array
+    place: Array
+    scale: Array
+    their_keys: Array  # of width 0 where they are not needed
+
+    def numbers(self, keys: Array, own: int) -> Array:
+        """Give nodes their numbers: -1 for none, and one past all others where nothing is known of a node."""
+        order = np.argsort(self.abroad)
+        rising = self.abroad[order]
+        result = np.full(keys.shape, -1, dtype=np.int32)
+        for start, stop in blocks(len(keys), LISTS_AT_ONCE):
+            some = keys[start:stop]
+            rows, mine = first_row(some), partition_of(some) == own
+            places = np.searchsorted(rising, rows)
+            places[np.append(rising, -1)[places] != rows] = len(order)
+            numbers = len(self.first) + np.append(order, len(order))[places]
+            numbers[mine] = np.searchsorted(self.first, rows[mine])
+            result[start:stop] = np.where(some >= 0, numbers, -1)
+        return result
+
+
+def _read_lists(where: Where, partitions: int, with_keys: bool) -> _Listed:
+    """Read the lists of a partition, and what the other ones told of the neighbors there."""
+    with where.open("merge-neighbors", where.part) as file:
+        names = ("first", "keys", "distances", "abroad")
+        lists = [file.array(name) for name in names]
+        part = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(file.cut("abroad")))
+    told: list[list[Array]] = [[], [], []]
+    names = ("place", "scale", "keys") if with_keys else ("place", "scale")
+    for other in range(partitions):
+        with where.open("look-up-neighbors", other) as file:
+            for name, parts in zip(names, told, strict=False):
+                parts.append(file.section(name, where.part))
+    none = [np.zeros((len(part), 0), dtype=np.int64)]
+    return _Listed(*lists, part, *(np.concatenate(parts or none) for parts in told))
+
+
+def weigh_edges(where: Where, partitions: int, weights: str, typical: float, listed: int) -> dict[str, Any]:
+    """Weigh the edges from the nodes of a partition to their neighbors.
+
+    Those to other partitions are written in sections, one for each of these, with the number of copies of
+    their nodes here.
+    """
+    lists = _read_lists(where, partitions, weights == "jaccard")
+    count = len(lists.first)
+    columns = lists.numbers(lists.keys, where.part)
+    with where.open("points", where.part) as file:
+        scales = np.append(file.array("scale"), lists.scale)
+    values = _weighed(lists, columns, scales, where.part, (weights, typical))
+    part, place = lists.part, lists.place
+    del lists
+    present = columns >= 0
+    nodes = np.repeat(np.arange(count, dtype=np.int32), present.sum(axis=1))
+    columns, values, copies = columns[present], values[present], _copies(where, count)
+    inside = weight_inside(copies, listed)
+    every = np.append(values * copies[nodes], inside[inside > 0])
+    inner = columns < count
+    arrays = {"inner-ones": nodes[inner], "inner-others": columns[inner], "inner-weights": values[inner]}
+    nodes, columns, values = nodes[~inner], columns[~inner] - count, values[~inner]
+    order = np.argsort(part[columns], kind="stable")
+    nodes, columns, values = nodes[order], columns[order], values[order]
+    ptr = np.searchsorted(part[columns], np.arange(partitions + 1))
+    crossing = {"ones": nodes, "others": place[columns], "weights": values, "copies": copies[nodes]}
+    where.write(arrays | crossing, dict.fromkeys(crossing, ptr))
+    return {"lightest": every.min(initial=np.inf), "heaviest": every.max(initial=0.0)}
+
+
+def _copies(where: Where, nodes: int) -> Array:
+    with where.open("rows", where.part) as file:
+        return np.bincount(file.array("node"), minlength=nodes).astype(np.int32)
+
+
+def _weighed(lists: _Listed, columns: Array, scales: Array, own: int, kind: tuple[str, float]) -> Array:
+    """Compute the weights of the listed edges; where there is none, the value means nothing."""
+    values = np.ones(columns.shape)
+    if kind[0] == "connectivity":
+        return values
+    if kind[0] == "jaccard":
+        return _shared(lists, columns, own)
+    for start, stop in blocks(len(columns), LISTS_AT_ONCE):
+        ends = scales[start:stop, None], scales[columns[start:stop]]
+        values[start:stop] = weights_by_length(lists.distances[start:stop], *ends, kind[1], kind[0])
+    return values
+
+
+def _shared(lists: _Listed, columns: Array, own: int) -> Array:
+    """Compute the Jaccard index of the list of each node and those of its neighbors."""
+    theirs = lists.numbers(lists.their_keys, own)
+    # those that are in no list here all have the same number, because only how many they are counts
+    every = np.sort(np.concatenate([columns, theirs]), axis=1)
+    result = np.zeros(columns.shape)
+    for start, stop in blocks(len(columns), LISTS_AT_ONCE // 2):
+        shared_neighbors(every, start, stop, result)
+    back = np.argsort(np.argsort(columns, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.take_along_axis(result, back, axis=1)
+
+
+class _Entries(NamedTuple):
+    """Edges from nodes of a partition: those of one direction, which may be listed at either end."""
+
+    nodes: Array
+    part: Array
+    place: Array
+    weights: Array
+    copies: Array  # of the node in whose list it is
+
+
+def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[str, Any]:
+    """Put together the edges that are listed at either end, as a block with its halo."""
+    with where.open("points", where.part) as file:
+        count = file.shape("first")[0]
+    copies = _copies(where, count)
+    edges, halo = _union(_read_edges(where, partitions, copies), where.part, count)
+    inside = weight_inside(copies, listed)
+    before = int(np.searchsorted(halo, where.part << 32))
+    if inside.any():
+        sites = np.flatnonzero(inside)
+        loops = sp.coo_array((inside[sites], (sites, before + sites)), shape=edges.shape)
+        edges = (edges + loops.tocsr()).tocsr()
+    degrees = np.empty(count)
+    for _ in map_pieces(
+        lambda start, stop: row_sums(read_only(edges.indptr), read_only(edges.data), start, stop, degrees),
+        pieces_by_load(edges.indptr, LOAD),
+    ):
+        pass
+    columns = edges.indices.astype(np.int32)
+    own = (columns >= before) & (columns < before + count)
+    columns[own] -= before
+    columns[~own] += np.where(columns[~own] < before, count, 0).astype(np.int32)
+    halo_part, halo_place = (halo >> 32).astype(np.int32), (halo & 0xFFFFFFFF).astype(np.int32)
+    nodes = np.repeat(np.arange(count, dtype=np.int32), np.diff(edges.indptr))[~own]
+    to = halo_part[columns[~own] - count].astype(np.int64)
+    sent = np.unique((to << 32) | nodes)
+    cut = np.searchsorted(sent >> 32, np.arange(partitions + 1))
+    alone = int(np.count_nonzero(np.diff(edges.indptr) == 0))
+    arrays = {
+        "ptr": edges.indptr, "columns": columns, "weights": edges.data.astype(kind), "degrees": degrees,
+        "copies": copies, "halo_part": halo_part, "halo_place": halo_place,
+        "sent": (sent & 0xFFFFFFFF).astype(np.int32),
+    }  # fmt: skip
+    where.write(arrays, {"sent": cut})
+    positive = degrees[degrees > 0]
+    return {
+        "nodes": count, "entries": len(columns), "crossing": len(nodes), "halo": len(halo),
+        "weight": degrees.sum(), "degree_logs": (positive * np.log(positive)).sum(),
+        "rows": int(copies.sum()), "alone": alone,
+    }  # fmt: skip
+
+
+def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Entries, _Entries]:
+    """Read the edges that are listed at the nodes of a partition, and those that are listed at their ends."""
+    part = where.part
+    with where.open("weigh-edges", part) as file:
+        ones, others, weights = (file.array(f"inner-{name}") for name in ("ones", "others", "weights"))
+        to = np.repeat(np.arange(partitions), np.diff(file.cut("ones")))
+        theirs = (file.array(name) for name in ("others", "weights", "copies"))
+        crossing = _Entries(file.array("ones"), to, *theirs)
+    here = np.full(len(ones), part)
+    listed = [_Entries(ones, here, others, weights, copies[ones]), crossing]
+    reverse = [_Entries(others, here, ones, weights, copies[ones])]
+    for other in range(partitions):
+        if other != part:
+            with where.open("weigh-edges", other) as file:
+                names = ("others", "ones", "weights", "copies")
+                nodes, place, *more = (file.section(name, part) for name in names)
+            reverse.append(_Entries(nodes, np.full(len(nodes), other), place, *more))
+    return _stacked(listed), _stacked(reverse)
+
+
+def _stacked(entries: list[_Entries]) -> _Entries:
+    return _Entries(*(np.concatenate(parts) for parts in zip(*entries, strict=True)))
+
+
+def _union(both: tuple[_Entries, _Entries], part: int, count: int) -> tuple[sp.csr_array, Array]:
+    """Make a matrix of the edges listed at either end, with columns in the order of (partition, place).
+
+    Returns
+    -------
+    edges : csr_array of shape (count, count + halo)
+    halo : ndarray
+        ``partition << 32 | place`` of the neighbors in other partitions, rising.
+    """
+    ends = [(each.part.astype(np.int64) << 32) | each.place for each in both]
+    halo = np.unique(np.concatenate([end[each.part != part] for end, each in zip(ends, both, strict=True)]))
+    before = int(np.searchsorted(halo, part << 32))
+    columns = []
+    for each, end in zip(both, ends, strict=True):
+        place = np.searchsorted(halo, end).astype(np.int32)
+        columns.append(np.where(each.part == part, before + each.place, place + count * (each.part > part)))
+    shape = (count, count + len(halo))
+
+    def larger(values: list[Array]) -> sp.csr_array:
+        one, two = (
+            sp.coo_array((value, (each.nodes, column.astype(np.int32))), shape=shape).tocsr()
+            for value, each, column in zip(values, both, columns, strict=True)
+        )
+        for matrix in (one, two):
+            matrix.sort_indices()
+        return one.maximum(two).tocsr()
+
+    edges = larger([each.weights for each in both])
+    if max(each.copies.max(initial=1) for each in both) > 1:
+        edges.data = _added_up(edges.data, larger([each.copies for each in both]).data)
+    return edges, halo
+
+
+def _added_up(weights: Array, times: Array) -> Array:
+    """Add up each weight so many times, one after the other, as the copies of a node are added up elsewhere.
+
+    A product would be rounded differently.
+
+    Examples
+    --------
+    >>> _added_up(np.array([0.1, 0.5]), np.array([3, 1])).tolist()
+    [0.30000000000000004, 0.5]
+    """
+    sums = weights.copy()
+    some = np.flatnonzero(times > 1)
+    some = some[np.argsort(-times[some], kind="stable")]
+    done = 1
+    while len(some):
+        sums[some] += weights[some]
+        done += 1
+        some = some[: np.searchsorted(-times[some], -done)]
+    return sums

@@ -1,0 +1,178 @@
+"""Neighbors of the rows are sought in every partition, among its own rows and those lent to it, and merged.
+
+Identical rows are one node of the partition that all of them belong to. Elsewhere a node is known by a key:
+the number of its first row, and its partition. So rising keys are rising first rows, which decide between
+neighbors at the same distance, whatever the partitions are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.routing import routed_rows
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Where
+from graphsoft.neighbors.nearest import nearest_neighbors
+from graphsoft.neighbors.points import Points, first_copies
+from graphsoft.parallel import blocks
+
+__all__ = ["first_row", "join", "partition_of"]
+
+PART_BITS = 20  # of a key; the others are the first row
+ROWS_AT_ONCE = 1 << 16  # whose lists are merged
+
+
+def first_row(keys: Array) -> Array:
+    """Read the first rows of nodes from their keys."""
+    return keys >> PART_BITS
+
+
+def partition_of(keys: Array) -> Array:
+    """Read the partitions of nodes from their keys."""
+    return keys & ((1 << PART_BITS) - 1)
+
+
+def list_length(plan: Plan) -> int:
+    """Count the neighbors that are listed of each node, if there are so many."""
+    return max(1, min(plan.n_neighbors, plan.rows - 1))
+
+
+def join(run: Run, plan: Plan) -> None:
+    """Find the nodes of every partition and their nearest neighbors: stages "rows" and "points".
+
+    Stage "merge-neighbors" has the lists; the building of edges forgets it.
+    """
+    chunks, parts = len(plan.chunks), plan.parts
+    run.stage(
+        "find-neighbors", find_neighbors, parts, chunks=chunks, partitions=len(parts), sparse=plan.sparse,
+        metric=plan.metric, n_neighbors=list_length(plan),
+    )  # fmt: skip
+    run.stage("rows", number_rows, parts)
+    records = run.stage("merge-neighbors", merge_neighbors, parts, partitions=len(parts))
+    run.forget("find-neighbors")
+    smallest = min(float(record["smallest"]) for record in records)
+    smallest = (
+        smallest if np.isfinite(smallest) else 1.0
+    )  # all neighbors are at distance 0, or there are none
+    run.stage("points", keep_points, parts, chunks=chunks, sparse=plan.sparse, smallest=smallest)
+    run.forget("route-rows")
+
+
+def find_neighbors(
+    where: Where, chunks: int, partitions: int, sparse: bool, metric: str, n_neighbors: int
+) -> dict[str, Any]:
+    """Find copies and neighbors among the rows of a partition and those lent to it.
+
+    The lists of nodes of other partitions are written in sections, one for each of these.
+    """
+    routed = routed_rows(where, chunks, sparse)
+    points = Points.of(routed.values, metric)
+    heads, node = np.unique(first_copies(points), return_inverse=True)
+    rows, owners = routed.rows, routed.owners
+    distinct = points if len(heads) == len(points) else points.take(heads)
+    del routed, points
+    found = min(n_neighbors, len(heads) - 1)
+    indices, distances = np.zeros((len(heads), 0), dtype=np.int32), np.zeros((len(heads), 0))
+    if found > 0:
+        indices, distances = nearest_neighbors(distinct, found)
+    del distinct
+    keys = (rows[heads] << PART_BITS) | owners[heads]
+    mine = owners[heads] == where.part
+    places = np.cumsum(mine) - 1  # of the nodes of this partition
+    own = owners == where.part
+    lent = np.flatnonzero(~mine)
+    lent = lent[np.argsort(owners[heads[lent]], kind="stable")]
+    ptr = np.searchsorted(owners[heads[lent]], np.arange(partitions + 1))
+    arrays = {"rows": rows[own], "node": places[node[own]].astype(np.int32), "first": rows[heads[mine]]}
+    arrays |= _lists(np.flatnonzero(mine), indices, distances, keys, n_neighbors)
+    abroad = _lists(lent, indices, distances, keys, n_neighbors)
+    arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
+    where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
+    return {"rows": int(own.sum()), "lent": len(rows) - int(own.sum()), "nodes": int(mine.sum())}
+
+
+def _lists(nodes: Array, indices: Array, distances: Array, keys: Array, width: int) -> dict[str, Array]:
+    """Write down the lists of some nodes by the keys of their neighbors, -1 where there are no more."""
+    found = np.full((len(nodes), width), -1, dtype=np.int64)
+    lengths = np.full((len(nodes), width), np.inf)
+    near = indices[nodes]
+    found[:, : near.shape[1]] = np.where(near >= 0, keys[near], -1)
+    lengths[:, : near.shape[1]] = distances[nodes]
+    return {"keys": found, "distances": lengths}
+
+
+def number_rows(where: Where) -> dict[str, Any]:
+    """Write down the rows of a partition, and the place of the node of each."""
+    with where.open("find-neighbors", where.part) as file:
+        rows, node = file.array("rows"), file.array("node")
+    where.write({"rows": rows, "node": node})
+    return {"rows": len(rows)}
+
+
+def merge_neighbors(where: Where, partitions: int) -> dict[str, Any]:
+    """Merge the lists that were found of each node, in its partition and in those that it is lent to.
+
+    Beside the lists, the file has the first row and the local scale of each node, which may still be 0, and
+    the first rows of neighbors in other partitions, in sections, one for each of these.
+    """
+    part = where.part
+    with where.open("find-neighbors", part) as file:
+        first, keys, distances = (file.array(name) for name in ("first", "keys", "distances"))
+    for other in range(partitions):
+        if other == part:
+            continue
+        with where.open("find-neighbors", other) as file:
+            nodes = np.searchsorted(first, file.section("lent-first", part))
+            more, lengths = file.section("lent-keys", part), file.section("lent-distances", part)
+        for start, stop in blocks(len(nodes), ROWS_AT_ONCE):
+            some = nodes[start:stop]
+            offered = np.hstack([keys[some], more[start:stop]])
+            keys[some], distances[some] = _nearest_of(
+                offered, np.hstack([distances[some], lengths[start:stop]]), keys.shape[1]
+            )
+    scale = np.max(distances, axis=1, initial=0.0, where=keys >= 0)
+    abroad = np.unique(keys[(keys >= 0) & (partition_of(keys) != part)])
+    abroad = abroad[np.argsort(partition_of(abroad), kind="stable")]
+    ptr = np.searchsorted(partition_of(abroad), np.arange(partitions + 1))
+    arrays = {"first": first, "keys": keys, "distances": distances, "scale": scale}
+    where.write(arrays | {"abroad": first_row(abroad)}, {"abroad": ptr})
+    return {"nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf)}
+
+
+def _nearest_of(keys: Array, distances: Array, count: int) -> tuple[Array, Array]:
+    """Keep the nearest of each row of candidates, by (distance, key), each key once.
+
+    Examples
+    --------
+    >>> keys, distances = _nearest_of(np.array([[5, -1, 5, 3]]), np.array([[2.0, np.inf, 2.0, 2.0]]), 3)
+    >>> keys.tolist(), distances.tolist()
+    ([[3, 5, -1]], [[2.0, 2.0, inf]])
+    """
+    last = np.iinfo(np.int64).max
+    keys = np.where(keys < 0, last, keys)
+    order = np.lexsort((distances, keys), axis=1)
+    keys, distances = (np.take_along_axis(each, order, axis=1) for each in (keys, distances))
+    repeated = keys[:, 1:] == keys[:, :-1]
+    keys[:, 1:][repeated], distances[:, 1:][repeated] = last, np.inf
+    order = np.lexsort((keys, distances), axis=1)[:, :count]
+    keys, distances = (np.take_along_axis(each, order, axis=1) for each in (keys, distances))
+    return np.where(keys == last, -1, keys), distances
+
+
+def keep_points(where: Where, chunks: int, sparse: bool, smallest: float) -> dict[str, Any]:
+    """Write down the features, the local scale and the first row of each node.
+
+    A scale of 0 is replaced by the smallest positive one of all partitions.
+    """
+    with where.open("merge-neighbors", where.part) as file:
+        first, scale = file.array("first"), file.array("scale")
+    scale[scale == 0] = smallest
+    values = routed_rows(where, chunks, sparse, lent=False, only=first).values
+    features = rows_in_sections("features", values)[0] if sparse else {"features": values}
+    where.write({"first": first, "scale": scale} | features)
+    return {"nodes": len(first)}

@@ -1,0 +1,176 @@
+"""Rows go to the partitions of their nearest cells, and are lent to those of the next cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.cell_search import Cells, directed
+from graphsoft.distributed.files import ArrayFile, rows_in_sections
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Record, Where
+from graphsoft.errors import warn
+
+if TYPE_CHECKING:
+    from graphsoft.distributed.sources import Source
+
+__all__ = ["Routed", "route", "routed_rows"]
+
+
+def route(run: Run, source: Source, plan: Plan) -> list[Record]:
+    """Sort the rows of every chunk by partition: stage "route-rows".
+
+    Its records tell how many rows of a chunk each partition gets, and how many are lent to it.
+    """
+    records = run.stage(
+        "route-rows", route_rows, plan.chunks, source=source, metric=plan.metric,
+        chunk_rows=plan.chunk_rows, partitions=plan.partitions, lends=plan.lends,
+    )  # fmt: skip
+    empty = sum(int(record["without_direction"]) for record in records)
+    if empty:
+        warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
+    return records
+
+
+def route_rows(
+    where: Where, source: Source, metric: str, chunk_rows: int, partitions: int, lends: int
+) -> dict[str, Any]:
+    """Sort the rows of a chunk by (partition, row), and those lent by (partition they are lent to, row)."""
+    start = where.part * chunk_rows
+    values = source.rows(start, min(start + chunk_rows, source.n))
+    count = values.shape[0]
+    if partitions == 1:
+        parts = np.zeros((count, 1), dtype=np.int32)
+    else:
+        parts = Cells.read(where, metric).partitions_of(values, lends)
+    alive = directed(values, metric)
+    dead = np.flatnonzero(~alive)  # they have no neighbors anywhere, so all partitions take some of them
+    parts[dead, 0], parts[dead, 1:] = (start + dead) * partitions // source.n, -1
+    own = np.argsort(parts[:, 0], kind="stable")
+    places, ranks = np.nonzero(parts[:, 1:] >= 0)
+    to = parts[places, 1 + ranks]
+    order = np.lexsort((places, to))
+    lent = places[order]
+    own_counts, lent_counts = (np.bincount(each, minlength=partitions) for each in (parts[:, 0], to))
+    arrays = {"rows": start + own, "lent-rows": start + lent, "lent-owners": parts[lent, 0]}
+    own_ptr, lent_ptr = (np.append(0, np.cumsum(each)) for each in (own_counts, lent_counts))
+    cuts = {"rows": own_ptr, "lent-rows": lent_ptr, "lent-owners": lent_ptr}
+    for name, some, ptr in (("features", own, own_ptr), ("lent-features", lent, lent_ptr)):
+        part = values if partitions == 1 and len(some) == count else values[some]
+        made, cut = rows_in_sections(name, part, ptr) if source.sparse else ({name: part}, {name: ptr})
+        arrays, cuts = arrays | made, cuts | cut
+    where.write(arrays, cuts)
+    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead)}
+
+
+@dataclass(frozen=True, eq=False)
+class Routed:
+    """Rows that came to a partition, from all chunks.
+
+    Attributes
+    ----------
+    rows : int64 ndarray of shape (n,)
+        Their numbers, rising.
+    owners : int32 ndarray of shape (n,)
+        The partition that each belongs to.
+    values : ndarray or csr_array of shape (n, d)
+    """
+
+    rows: Array
+    owners: Array
+    values: Any
+
+
+def routed_rows(
+    where: Where, chunks: int, sparse: bool, lent: bool = True, only: Array | None = None
+) -> Routed:
+    """Read the rows of this task's partition, and those lent to it, in order.
+
+    Parameters
+    ----------
+    where : Where
+    chunks : int
+    sparse : bool
+    lent : bool
+        Whether to read those that are lent, too.
+    only : ndarray, optional
+        Rising numbers of rows; no others are kept.
+    """
+    numbers, owners = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+    orders, entries = [], 0
+    for chunk in range(chunks):
+        with where.open("route-rows", chunk) as file:
+            rows, owned = _numbers(file, where.part, lent)
+            order = np.argsort(rows, kind="stable")
+            if only is not None:
+                order = order[_among(rows[order], only)]
+            if sparse:
+                entries += int(_counts(file, where.part, lent)[order].sum())
+        numbers.append(rows[order])
+        owners.append(owned[order])
+        orders.append(order)
+    fill = _filled_sparse if sparse else _filled
+    rows, owned = np.concatenate(numbers), np.concatenate(owners)
+    return Routed(rows, owned, fill(where, orders, lent, len(rows), entries))
+
+
+def _numbers(file: ArrayFile, part: int, lent: bool) -> tuple[Array, Array]:
+    """Read the numbers of a partition's rows in a chunk, those lent to it last, and their owners."""
+    rows = file.section("rows", part)
+    owners = np.full(len(rows), part, dtype=np.int32)
+    if not lent:
+        return rows, owners
+    others = file.section("lent-rows", part), file.section("lent-owners", part)
+    return np.concatenate([rows, others[0]]), np.concatenate([owners, others[1]])
+
+
+def _counts(file: ArrayFile, part: int, lent: bool) -> Array:
+    names = ("features", "lent-features") if lent else ("features",)
+    return np.concatenate([file.section(f"{name}/counts", part) for name in names])
+
+
+def _among(rows: Array, only: Array) -> Array:
+    """Tell which of the rows are among some; both rise."""
+    return np.asarray(np.append(only, -1)[np.searchsorted(only, rows)] == rows)
+
+
+def _filled(where: Where, orders: list[Array], lent: bool, count: int, _: int) -> Array:
+    """Read dense features into one array, in which row `orders[chunk][i]` of a chunk comes i-th of it."""
+    values, at = np.empty((0, 0)), 0
+    for chunk, order in enumerate(orders):
+        with where.open("route-rows", chunk) as file:
+            parts = [file.section("features", where.part)]
+            parts += [file.section("lent-features", where.part)] if lent else []
+        if chunk == 0:
+            values = np.empty((count, parts[0].shape[1]), dtype=parts[0].dtype)
+        place = np.full(sum(len(part) for part in parts), -1)
+        place[order] = np.arange(at, at + len(order))
+        for part in parts:
+            to, place = place[: len(part)], place[len(part) :]
+            values[to[to >= 0]] = part[to >= 0]
+        at += len(order)
+    return values
+
+
+def _filled_sparse(where: Where, orders: list[Array], lent: bool, count: int, entries: int) -> sp.csr_array:
+    """Read sparse features, as `_filled` does."""
+    kind = np.int32 if entries < 2**31 else np.int64
+    ptr, at, filled, width = np.zeros(count + 1, dtype=kind), 0, 0, 0
+    columns, values = np.empty(entries, dtype=kind), np.empty(0)
+    for chunk, order in enumerate(orders):
+        with where.open("route-rows", chunk) as file:
+            parts = [file.rows("features", where.part)]
+            parts += [file.rows("lent-features", where.part)] if lent else []
+        if chunk == 0:
+            width, values = parts[0].shape[1], np.empty(entries, dtype=parts[0].dtype)
+        part = sp.csr_array(sp.vstack(parts, format="csr"))[order]
+        np.cumsum(np.diff(part.indptr), out=ptr[at + 1 : at + 1 + len(order)])
+        ptr[at + 1 : at + 1 + len(order)] += filled
+        columns[filled : filled + part.nnz], values[filled : filled + part.nnz] = part.indices, part.data
+        at, filled = at + len(order), filled + part.nnz
+    return sp.csr_array((values, columns, ptr), shape=(count, width))
