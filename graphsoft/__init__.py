@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphsoft.clustering import cluster
+    from graphsoft.distributed.edge_files import PartitionedGraph, partitioned_graph
+    from graphsoft.distributed.row_files import rows_in_files
     from graphsoft.errors import GraphsoftError, GraphsoftWarning, InputError, NotEnoughMemory, RunStopped
     from graphsoft.estimation import estimate
     from graphsoft.estimators.soft_clustering import SoftClustering
@@ -62,6 +64,7 @@ __all__ = [
     "MemoryEstimate",
     "Node",
     "NotEnoughMemory",
+    "PartitionedGraph",
     "Propagated",
     "Relation",
     "RunStopped",
@@ -86,9 +89,11 @@ __all__ = [
     "multistep",
     "overlapping",
     "pairwise_graph",
+    "partitioned_graph",
     "partitions",
     "propagate",
     "read_json",
+    "rows_in_files",
     "stability",
     "suggest_levels",
     "vertex_clustering",
@@ -108,6 +113,7 @@ _HOME = {
     "MemoryEstimate": "fitting.memory",
     "Node": "tree",
     "NotEnoughMemory": "errors",
+    "PartitionedGraph": "distributed.edge_files",
     "Propagated": "propagation",
     "Relation": "methods",
     "RunStopped": "errors",
@@ -132,9 +138,11 @@ _HOME = {
     "multistep": "result.walks",
     "overlapping": "node_sets",
     "pairwise_graph": "graph.pairwise",
+    "partitioned_graph": "distributed.edge_files",
     "partitions": "node_sets",
     "propagate": "propagation",
     "read_json": "formats.reading_json",
+    "rows_in_files": "distributed.row_files",
     "stability": "resampling",
     "suggest_levels": "suggestion",
     "vertex_clustering": "node_sets",

@@ -30,6 +30,60 @@ from graphsoft.result.level import Level
 __all__ = ["hierarchy"]
 
 
+@overload
+def hierarchy(
+    X: Any,
+    levels: int | Sequence[int] | str,
+    *,
+    n_neighbors: int = 10,
+    metric: str = "euclidean",
+    weights: str = "local-scaling",
+    affinity: str = "auto",
+    neighbors: Any = None,
+    method: str | Method | Sequence[str | Method] = "relation",
+    polish: bool = True,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    known: Any = None,
+    min_children: int | None = None,
+    max_children: int | None = None,
+    names: Any = None,
+    features: Any = None,
+    time_limit: float | None = None,
+    rng: Any = None,
+    progress: Progress | bool | None = None,
+    directory: None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+) -> Hierarchy: ...
+@overload
+def hierarchy(
+    X: Any,
+    levels: int | Sequence[int] | str,
+    *,
+    n_neighbors: int = 10,
+    metric: str = "euclidean",
+    weights: str = "local-scaling",
+    affinity: str = "auto",
+    neighbors: Any = None,
+    method: str | Method | Sequence[str | Method] = "relation",
+    polish: bool = True,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    known: Any = None,
+    min_children: int | None = None,
+    max_children: int | None = None,
+    names: Any = None,
+    features: Any = None,
+    time_limit: float | None = None,
+    rng: Any = None,
+    progress: Progress | bool | None = None,
+    directory: str | PathLike[str],
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+) -> StoredHierarchy: ...
 @watches_progress("neighbors", "coarsening", "dividing", "polishing", "refining")
 def hierarchy(
     X: Any,
@@ -52,14 +106,20 @@ def hierarchy(
     time_limit: float | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> Hierarchy:
+    directory: str | PathLike[str] | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+) -> Hierarchy | StoredHierarchy:
     """Find a hierarchy of soft clusters.
 
     Parameters
     ----------
     X : array_like, data frame, sparse matrix, networkx or igraph graph, or Graph
         Points with features, or a graph; see :func:`graphsoft.as_graph`. Features are not copied. The result
-        reads them again to predict new points, so do not change them afterwards.
+        reads them again to predict new points, so do not change them afterwards. With a `directory` also
+        what is larger than memory: files and folders as :func:`graphsoft.rows_in_files` takes them, Dask
+        arrays, and the graphs of :func:`graphsoft.partitioned_graph`.
     levels : int, sequence of int, or "auto"
         How many clusters each level has: falling numbers, at most as many as there are points. ``"auto"``
         takes the levels that :func:`graphsoft.suggest_levels` finds, and the report says why.
@@ -102,10 +162,24 @@ def hierarchy(
         answer every time.
     progress : True or callable, optional
         True draws a bar. A function is called as ``progress(stage, done, total)``.
+    directory : path-like, optional
+        Work in stages, whose files are in this directory, so that the data may be larger than memory and a
+        run can be stopped. The same call goes on where it stopped, and once all is done it opens the result.
+        The levels are those of polished relation factorization with adaptive support. The directory belongs
+        to the result, since what grows with the number of points stays in it.
+    client : distributed.Client, optional
+        Dask's workers do the work, and must see `directory` and the files of X. Without a client this
+        process does it. The result is the same.
+    max_memory : int or str, optional
+        How much memory a process may take, in bytes or as ``"2GB"``. By default the limit of the smallest
+        worker, or 80 % of what is available.
+    partitions : int, optional
+        Into how many parts the points are dealt; by default as few as memory allows, and one for each
+        250,000 points. Each number gives its own graph of neighbors, and so its own result.
 
     Returns
     -------
-    Hierarchy
+    Hierarchy, or StoredHierarchy if there is a `directory`
 
     Raises
     ------
@@ -113,6 +187,9 @@ def hierarchy(
         For an argument that cannot be used, before any long work.
     NotEnoughMemory
         If X needs more memory than there is, which :func:`graphsoft.estimate` tells; before any long work.
+    RunStopped
+        If a run in a directory cannot go on, because the disk is full or workers keep dying. The same call
+        takes it up.
 
     Examples
     --------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphsoft.cuts import normalized_cut, read_clustering
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
 from graphsoft.errors import InputError
 from graphsoft.input.checks import choice
 from graphsoft.input.labels import (

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine.sweeps import UNEXPLAINED
-from graphsoft.fitting.climbing import MIN_PARENT, STAY, _parents_by_walk
+from graphsoft.engine.blocks import UNEXPLAINED
+from graphsoft.fitting.descending import MIN_PARENT, STAY, _parents_by_walk
 from graphsoft.methods import Relation
 from graphsoft.tree import Tree
 from naive import engine as naive

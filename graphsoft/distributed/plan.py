@@ -12,9 +12,10 @@ from typing import Any
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
 
-__all__ = ["Plan", "settled"]
+__all__ = ["Plan", "earlier", "settled"]
 
 _VERSION = 1
+_FILE = "plan.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Plan:
         How many nodes the central graph is to have.
     identity : dict
         What the input is known by.
+    asked : dict
+        What else was asked for that makes the result another one.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Plan:
     max_memory: int
     coarse_nodes: int
     identity: dict[str, Any] = field(default_factory=dict)
+    asked: dict[str, Any] = field(default_factory=dict)
 
     @property
     def parts(self) -> range:
@@ -88,7 +92,7 @@ def settled(directory: Path, plan: Plan) -> Plan:
         It is there, and held.
     plan : Plan
     """
-    path = directory / "plan.json"
+    path = directory / _FILE
     given = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))  # of numpy
     if path.exists():
         older = _read(path)
@@ -107,6 +111,12 @@ def settled(directory: Path, plan: Plan) -> Plan:
     content = {"version": _VERSION, "check": zlib.crc32(text.encode()), "plan": given}
     write_atomic(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
     return plan
+
+
+def earlier(directory: Path) -> dict[str, Any] | None:
+    """Read the fields of the plan that was written down, if one was."""
+    path = directory / _FILE
+    return _read(path) if path.exists() else None
 
 
 def _read(path: Path) -> dict[str, Any]:

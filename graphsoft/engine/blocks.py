@@ -15,8 +15,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.graph.graph import Graph
 
-__all__ = ["Block", "Blocks", "Look", "Seen", "State", "Step", "Stepped"]
+__all__ = ["Block", "Blocks", "Look", "OneBlock", "Seen", "State", "Step", "Stepped", "floor_of"]
+
+# At an edge whose ends share no cluster, the model counts as this part of the weight expected by chance.
+UNEXPLAINED = 1e-3
+
+
+def floor_of(total: float) -> float:
+    """Compute the lowest value of the model from the sum of all degrees.
+
+    It stands at an edge whose ends share no cluster.
+    """
+    return UNEXPLAINED / total if total > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +42,13 @@ class Block:
         blocks, the halo.
     degrees : ndarray of shape (n,)
         Sums of weights that were not rounded to float32.
+    number : int
+        Its place among the blocks.
     """
 
     edges: sp.csr_array
     degrees: Array
+    number: int = 0
 
     def __len__(self) -> int:
         return int(self.edges.shape[0])
@@ -61,8 +76,13 @@ class Seen:
 
     @property
     def own(self) -> sp.csr_array:
-        """Memberships of the nodes of the block."""
-        return self.memberships[: len(self.block)]
+        """Memberships of the nodes of the block; they share memory with all."""
+        count, seen = len(self.block), self.memberships
+        if count == seen.shape[0]:
+            return seen
+        ptr = seen.indptr[: count + 1]
+        parts = seen.data[: ptr[-1]], seen.indices[: ptr[-1]], ptr
+        return sp.csr_array(parts, shape=(count, seen.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +146,51 @@ class Blocks(Protocol):
     def forget(self, state: State) -> None:
         """Let go of a state that no step will look at again."""
         ...
+
+
+class OneBlock:
+    """A graph as a single block; what its states hold are the memberships of all nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+    degrees : ndarray of shape (n,), optional
+        Sums of weights that were not rounded to float32, by default those of the graph.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> blocks = OneBlock(as_graph(nx.path_graph(3)))
+    >>> blocks.begin(sp.csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])).mass
+    array([2., 2.])
+    """
+
+    def __init__(self, graph: Graph, degrees: Array | None = None) -> None:
+        self.block = Block(graph.adjacency, graph.degrees if degrees is None else degrees)
+        self.floor = floor_of(float(self.block.degrees.sum()))
+        positive = self.block.degrees[self.block.degrees > 0]
+        self.degree_logs = float((positive * np.log(positive)).sum())
+
+    def begin(self, memberships: sp.csr_array, log_likelihood: float = np.nan) -> State:
+        """Begin with memberships of all nodes."""
+        mass = np.asarray(memberships.T @ self.block.degrees)
+        return State(mass, log_likelihood, memberships)
+
+    def step(self, work: Step, state: State, others: Sequence[State] = (), **known: Any) -> State:
+        """Take a step on the graph."""
+        stepped = work(self.seen(state), *(other.held for other in others), **known)
+        return self.begin(stepped.memberships, stepped.log_likelihood + 2.0 * self.degree_logs)
+
+    def look(
+        self, work: Look, state: State, others: Sequence[State] = (), **known: Any
+    ) -> list[Mapping[str, Any]]:
+        """Compute a few numbers or small arrays."""
+        return [work(self.seen(state), *(other.held for other in others), **known)]
+
+    def forget(self, state: State) -> None:
+        """Do nothing: a state that nobody has is gone."""
+
+    def seen(self, state: State) -> Seen:
+        """Show a state, as steps look at it."""
+        return Seen(self.block, state.held, state.mass, self.floor)

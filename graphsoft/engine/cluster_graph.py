@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
@@ -11,7 +13,7 @@ from graphsoft.kernels.products import links
 from graphsoft.linalg.csr import joined
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
-__all__ = ["cluster_graph", "edge_graph"]
+__all__ = ["cluster_graph", "cluster_links", "edge_graph", "graph_of_links"]
 
 
 def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
@@ -25,6 +27,11 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     array([[1.5, 0.5],
            [0.5, 0.5]])
     """
+    return graph_of_links([cluster_links(memberships, degrees)])
+
+
+def cluster_links(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
+    """Compute the upper half of ``B^T D^-1 B``, which is a sum over nodes, for some of them."""
     columns, count = memberships.tocsc(), memberships.shape[1]
     by_cluster, by_node, degrees = rows_of(columns), rows_of(memberships), read_only(degrees)
 
@@ -33,7 +40,18 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
         return found
 
     per_node = max(1, memberships.nnz // max(1, memberships.shape[0]))
-    upper = joined(list(map_pieces(piece, pieces_by_load(columns.indptr, max(1, LOAD // per_node)))), count)
+    return joined(list(map_pieces(piece, pieces_by_load(columns.indptr, max(1, LOAD // per_node)))), count)
+
+
+def graph_of_links(parts: Sequence[sp.csr_array]) -> Graph:
+    """Make the cluster graph of what `cluster_links` computes for all nodes, in parts.
+
+    They are added up pair by pair: with many parts this takes less time than one after another.
+    """
+    while len(parts) > 1:
+        pairs = list(zip(parts[::2], parts[1::2], strict=False))
+        parts = [(one + other).tocsr() for one, other in pairs] + list(parts[2 * len(pairs) :])
+    upper = parts[0]
     return _symmetric_graph((upper + sp.triu(upper, 1).T).tocsr())
 
 

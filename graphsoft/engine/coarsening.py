@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from graphsoft.aliases import Array
 from graphsoft.engine.merging import numbered, partners_along
@@ -23,6 +24,7 @@ __all__ = [
     "contracted",
     "merge_round",
     "strays",
+    "summed_rows",
     "without_copies",
 ]
 
@@ -57,35 +59,69 @@ def contracted(graph: Graph, group: Array, groups: int) -> Graph:
     array([[2., 1.],
            [1., 0.]])
     """
-    adjacency = graph.adjacency
-    nodes = np.argsort(group, kind="stable").astype(adjacency.indices.dtype)
+    summed = summed_rows(graph.adjacency, group, groups, group, groups)
+    return Graph(summed, range(groups))
+
+
+def summed_rows(
+    edges: sp.csr_array,
+    group: Array,
+    groups: int,
+    column_group: Array,
+    width: int,
+    dtype: DTypeLike | None = None,
+) -> sp.csr_array:
+    """Sum the rows of some nodes by their groups, and the columns by theirs.
+
+    The columns of the result are in no particular order. Sums are computed in float64.
+
+    Parameters
+    ----------
+    edges : csr_array of shape (n, N)
+    group : ndarray of shape (n,)
+        The group of every row, 0 to ``groups - 1``.
+    groups : int
+    column_group : ndarray of shape (N,)
+        The group of every column, 0 to ``width - 1``.
+    width : int
+    dtype : dtype, optional
+        Of the sums; that of `edges` if not given.
+
+    Examples
+    --------
+    >>> edges = sp.csr_array([[0.0, 1.0, 2.0], [1.0, 0.0, 4.0]])
+    >>> summed_rows(edges, np.array([0, 0]), 1, np.array([0, 0, 1]), 2).toarray()
+    array([[2., 6.]])
+    """
+    dtype = edges.dtype if dtype is None else np.dtype(dtype)
+    nodes = np.argsort(group, kind="stable").astype(edges.indices.dtype)
     ptr = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=ptr[1:])
-    members = Members(ptr, nodes, unsigned(group.astype(adjacency.indices.dtype)))
+    members = Members(ptr, nodes, unsigned(column_group.astype(edges.indices.dtype)))
     entries = np.zeros(len(nodes) + 1, dtype=np.int64)
-    np.cumsum(np.diff(adjacency.indptr)[nodes], out=entries[1:])
+    np.cumsum(np.diff(edges.indptr)[nodes], out=entries[1:])
     loads = entries[members.ptr]  # where the entries of each group's nodes begin
     del entries  # a number for every node
     counts = np.empty(groups, dtype=np.int64)
 
     def piece(start: int, stop: int) -> tuple[Array, Array]:
         max_entries, room = int(np.diff(loads[start : stop + 1]).max()), int(loads[stop] - loads[start])
-        indices, weights = np.empty(room, adjacency.indices.dtype), np.empty(room, adjacency.dtype)
+        indices, weights = np.empty(room, edges.indices.dtype), np.empty(room, dtype)
         out = Rows(counts, indices, weights)
-        filled = contract(rows_of(adjacency), members, max_entries, start, stop, out)
+        filled = contract(rows_of(edges), members, max_entries, start, stop, out)
         return indices[:filled], weights[:filled]
 
     # the system gives out memory only when it is written to, and what stays empty is given back below
-    indices, weights, filled = np.empty_like(adjacency.indices), np.empty_like(adjacency.data), 0
-    load = min(LOAD, max(LOAD // 16, adjacency.nnz // MAX_PIECES))
+    indices, weights, filled = np.empty_like(edges.indices), np.empty_like(edges.data, dtype=dtype), 0
+    load = min(LOAD, max(LOAD // 16, edges.nnz // MAX_PIECES))
     for some, values in map_pieces(piece, pieces_by_load(loads, load)):
         indices[filled : filled + len(some)], weights[filled : filled + len(some)] = some, values
         filled += len(some)
     for buffer in (indices, weights):
         buffer.resize(filled, refcheck=False)
-    ptr = np.zeros(groups + 1, dtype=adjacency.indptr.dtype)
+    ptr = np.zeros(groups + 1, dtype=edges.indptr.dtype)
     np.cumsum(counts, out=ptr[1:])
-    return Graph(sp.csr_array((weights, indices, ptr), shape=(groups, groups)), range(groups))
+    return sp.csr_array((weights, indices, ptr), shape=(groups, width))
 
 
 def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array) -> tuple[Array, int]:

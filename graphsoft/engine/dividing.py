@@ -46,6 +46,9 @@ class Division:
     progress : callable, optional
     deadline : Deadline
         When nodes move no longer on the coarser scales.
+    edges : float, optional
+        How many edges the graph has, or the one that it was contracted from: the fewer, the less of a small
+        graph is certain.
 
     Examples
     --------
@@ -59,9 +62,15 @@ class Division:
     """
 
     def __init__(
-        self, graph: Graph, divisions: int = 1, progress: Progress | None = None, deadline: Deadline = NEVER
+        self,
+        graph: Graph,
+        divisions: int = 1,
+        progress: Progress | None = None,
+        deadline: Deadline = NEVER,
+        edges: float | None = None,
     ) -> None:
         self._layer = Layer.of(graph)
+        self._edges = graph.adjacency.nnz / 2 if edges is None else edges
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._deadline = deadline
         self._labels = np.zeros(len(graph), dtype=np.int32)
@@ -107,8 +116,7 @@ class Division:
         begin = next((at for at, size in enumerate(sizes) if size <= most), len(sizes) - 1)
         below, scales = scales.cut(begin)
         home = below.carried(homes)
-        edges = self._layer.graph.adjacency.nnz / 2
-        labels, above_next = _first_groups(scales, home, edges, count)
+        labels, above_next = _first_groups(scales, home, self._edges, count)
         for cycle in range(CYCLES + CYCLES_BY_MOVES):
             if self._deadline.over:
                 break

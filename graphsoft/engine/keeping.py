@@ -15,7 +15,7 @@ from graphsoft.aliases import Array
 from graphsoft.engine.polishing import with_rows
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
-__all__ = ["held", "nodes_to_hold", "with_every_cluster"]
+__all__ = ["candidates", "clusters_won", "held", "nodes_to_hold", "with_every_cluster"]
 
 
 def nodes_to_hold(memberships: sp.csr_array, labels: Array) -> Array:
@@ -33,8 +33,18 @@ def nodes_to_hold(memberships: sp.csr_array, labels: Array) -> Array:
     >>> nodes_to_hold(shares, np.array([0, 1, 1])).tolist()
     [1]
     """
+    return candidates(memberships, labels, clusters_won(memberships))
+
+
+def clusters_won(memberships: sp.csr_array) -> Array:
+    """Tell of each cluster whether it is the likeliest of a node."""
     won = np.zeros(memberships.shape[1], dtype=bool)
     won[likeliest(memberships)] = True
+    return won
+
+
+def candidates(memberships: sp.csr_array, labels: Array, won: Array) -> Array:
+    """Find the node of largest share in each cluster that is not won, among those divided into it."""
     nodes = np.flatnonzero(~won[labels])
     if not len(nodes):
         return nodes

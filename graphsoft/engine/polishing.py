@@ -1,24 +1,26 @@
-"""Steps that improve memberships on the graph of points: for an upper level, within groups, of some rows."""
+"""Steps that improve memberships on the graph of points: for an upper level, within groups, of some rows.
+
+A step looks at a block of the graph. Between steps the blocks show each other what they have found.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
+from graphsoft.engine.blocks import Block, Blocks, Seen, State, Stepped, floor_of
 from graphsoft.engine.sweeps import (
     ENTRY_SHARE,
     border_gains,
-    edge_model,
-    floor_of,
     gain_matrix,
     groups_restored,
     in_several_clusters,
     merged_clusters,
-    narrow_sweeps,
+    narrow_sweep,
     parent_gains,
     reweighted,
     reweighted_by_groups,
@@ -26,14 +28,19 @@ from graphsoft.engine.sweeps import (
     with_shares,
 )
 from graphsoft.graph.graph import Graph
-from graphsoft.linalg.memberships import likeliest
+from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
 __all__ = [
     "MIN_SHARE",
     "Log",
+    "lowered",
+    "narrowed",
+    "narrowed_upper",
     "polish_level",
-    "refine_in_groups",
+    "refine",
     "refit_rows",
+    "widened",
+    "widened_for_upper",
     "with_rows",
 ]
 
@@ -88,12 +95,13 @@ class Log:
 
 
 def polish_level(
-    graph: Graph,
-    memberships: sp.csr_array,
+    blocks: Blocks,
+    state: State,
     groups: sp.csr_array,
     sweeps: int = 3,
     progress: Progress | None = None,
-) -> tuple[sp.csr_array, float]:
+    above: sp.csr_array | None = None,
+) -> tuple[State, float]:
     """Refine the finest memberships so that an upper level explains the graph of the points better.
 
     These are steps of expectation maximization for the upper level's memberships, ``memberships @ groups``,
@@ -104,75 +112,139 @@ def polish_level(
 
     Parameters
     ----------
-    graph : Graph
-    memberships : csr_array of shape (n, m_0)
+    blocks : Blocks
+    state : State
+        Memberships in m_0 clusters.
     groups : csr_array of shape (m_0, m)
         The group of each finest cluster: one entry of 1 in each row.
     sweeps : int
-        Narrow sweeps after the wide one.
+        Narrow sweeps after the wide one, at least one.
     progress : callable, optional
+    above : csr_array of shape (m_0, m_above), optional
+        Groups of which every node keeps its shares, as `groups`.
 
     Returns
     -------
-    csr_array of shape (n, m_0)
+    State
     float
         The upper level's log-likelihood before the first sweep.
     """
     log = Log("polishing", sweeps + 1, progress)
-    group = likeliest(groups)
-    upper = merged_clusters(memberships, groups)
-    border, above, log_likelihood = border_gains(graph, upper, MIN_SHARE_POLISHED)
+    wider = blocks.step(widened_for_upper, state, groups=groups)
     log.count()
-    enters = np.diff(above.indptr) > np.diff(upper.indptr)[border]
-    wider, same = border[enters], border[~enters]
-    found = reweighted_by_groups(graph, memberships, wider, above[enters], group, MIN_SHARE_POLISHED)
-    others = _reweighted_by_upper(memberships, same, above[~enters], groups)
-    memberships = with_rows(memberships, (wider, found), (same, others))
-    upper = merged_clusters(memberships, groups)
-    stepped = narrow_sweeps(graph, upper, sweeps, MIN_SHARE_POLISHED, log.count)
-    nodes = in_several_clusters(upper)
-    factors = with_shares(upper, stepped.data / upper.data)[nodes]
-    found = _reweighted_by_upper(memberships, nodes, factors, groups)
-    return with_rows(memberships, (nodes, found)), log_likelihood
+    upper = blocks.step(narrowed_upper, wider, groups=groups)
+    log.count()
+    for _ in range(sweeps - 1):
+        stepped = blocks.step(narrowed_upper, upper)
+        blocks.forget(upper)
+        upper = stepped
+        log.count()
+    before = () if above is None else (state,)
+    polished = blocks.step(lowered, wider, (upper, *before), groups=groups, above=above)
+    blocks.forget(upper)
+    blocks.forget(wider)
+    return polished, wider.log_likelihood
 
 
-def refine_in_groups(
-    graph: Graph,
-    memberships: sp.csr_array,
-    groups: sp.csr_array,
-    sweeps: int,
-    log: Log,
-) -> sp.csr_array:
-    """Refine the finest memberships for their own likelihood, while every node keeps its share of each group.
+def refine(
+    blocks: Blocks, state: State, rounds: int, sweeps: int, log: Log, groups: sp.csr_array | None = None
+) -> State:
+    """Refine memberships for their own likelihood.
 
-    Polishing the levels above costs the finest one some likelihood: the clusters of a group move together,
-    and a node's neighbors may be left in other clusters of the group. A wide sweep and narrow ones make up
-    for it.
+    With `groups` every node keeps its share of each group. Polishing the levels above costs the finest one
+    some likelihood: the clusters of a group move together, and a node's neighbors may be left in other
+    clusters of the group. This makes up for it.
 
     Parameters
     ----------
-    graph : Graph
-    memberships : csr_array of shape (n, m_0)
-    groups : csr_array of shape (m_0, m)
-        The group of each finest cluster: one entry of 1 in each row.
+    blocks : Blocks
+    state : State
+        Memberships in m clusters.
+    rounds : int
+        Each has a wide sweep.
     sweeps : int
-        Narrow sweeps after the wide one, for which `log` may have no time.
+        Narrow sweeps of a round, after the wide one. `log` may have no time for them.
     log : Log
-        It gets the finest level's log-likelihood before the first sweep.
-
-    Returns
-    -------
-    csr_array of shape (n, m_0)
+        It gets the log-likelihood before each wide sweep.
+    groups : csr_array of shape (m, m_above), optional
+        The group of each cluster: one entry of 1 in each row.
     """
-    wider, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
-    memberships = groups_restored(wider, memberships, groups)
-    log.count(log_likelihood)
-    for _ in range(sweeps):
-        if log.deadline.over:
+    given = state
+    for number in range(rounds * (sweeps + 1)):
+        wide = number % (sweeps + 1) == 0
+        stepped = blocks.step(widened if wide else narrowed, state, groups=groups)
+        if state is not given:
+            blocks.forget(state)
+        state = stepped
+        if log.count(state.log_likelihood if wide else None):
             break
-        stepped = narrow_sweeps(graph, memberships, 1, MIN_SHARE, log.count)
-        memberships = groups_restored(stepped, memberships, groups)
-    return memberships
+    return state
+
+
+# Steps, as `Blocks.step` takes them
+
+
+def widened_for_upper(seen: Seen, groups: sp.csr_array) -> Stepped:
+    """Take a wide sweep for the likelihood of groups; where no group enters, no cluster does.
+
+    The log-likelihood is that of the groups.
+    """
+    group = likeliest(groups)
+    by_groups = _merged(seen, groups)
+    border, above, log_likelihood = border_gains(by_groups, MIN_SHARE_POLISHED)
+    enters = np.diff(above.indptr) > np.diff(by_groups.memberships.indptr)[border]
+    wider, same = border[enters], border[~enters]
+    found = reweighted_by_groups(seen, wider, above[enters], group, MIN_SHARE_POLISHED)
+    others = _reweighted_by_upper(seen.own, same, above[~enters], groups)
+    return Stepped(with_rows(seen.own, (wider, found), (same, others)), log_likelihood)
+
+
+def narrowed_upper(seen: Seen, groups: sp.csr_array | None = None) -> Stepped:
+    """Take a narrow sweep of upper memberships, which are those of groups of the clusters seen if given."""
+    return Stepped(narrow_sweep(seen if groups is None else _merged(seen, groups), MIN_SHARE_POLISHED))
+
+
+def lowered(
+    seen: Seen,
+    upper: sp.csr_array,
+    before: sp.csr_array | None = None,
+    *,
+    groups: sp.csr_array,
+    above: sp.csr_array | None = None,
+) -> Stepped:
+    """Change the shares of clusters by as much as those of their groups have changed, which are `upper` now.
+
+    With `above` all nodes have the shares of these groups that they have in `before`.
+    """
+    own = seen.own
+    merged = merged_clusters(own, groups)
+    nodes = in_several_clusters(merged)
+    now = upper[nodes]
+    themselves = one_cluster_each(np.arange(groups.shape[1]), groups.shape[1])
+    then = parent_gains(now, merged[nodes], themselves)
+    found = _reweighted_by_upper(own, nodes, with_shares(now, now.data / then.data), groups)
+    polished = with_rows(own, (nodes, found))
+    if above is not None and before is not None:
+        polished = groups_restored(polished, before, above)
+    return Stepped(polished)
+
+
+def widened(seen: Seen, groups: sp.csr_array | None = None) -> Stepped:
+    """Take a wide sweep, with the shares of groups held if there are any."""
+    wider, log_likelihood = wide_sweep(seen, MIN_SHARE)
+    return Stepped(wider if groups is None else groups_restored(wider, seen.own, groups), log_likelihood)
+
+
+def narrowed(seen: Seen, groups: sp.csr_array | None = None) -> Stepped:
+    """Take a narrow sweep, with the shares of groups held if there are any."""
+    swept = narrow_sweep(seen, MIN_SHARE)
+    return Stepped(swept if groups is None else groups_restored(swept, seen.own, groups))
+
+
+def _merged(seen: Seen, groups: sp.csr_array) -> Seen:
+    """See groups of clusters, with one entry of 1 in each row, in place of the clusters."""
+    mass = np.bincount(groups.indices, seen.mass, minlength=groups.shape[1])
+    return replace(seen, memberships=merged_clusters(seen.memberships, groups), mass=mass)
 
 
 def _reweighted_by_upper(
@@ -231,21 +303,18 @@ def refit_rows(
     csr_array of shape (len(rows), m)
     """
     edges, neighbors = _edges_at(graph, rows)
-    places, degrees = np.arange(len(rows)), graph.degrees[rows]
-    mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(graph)
+    block = Block(edges, graph.degrees[rows])
+    mass, floor = np.asarray(memberships.T @ graph.degrees), floor_of(float(graph.degrees.sum()))
     others, found = memberships[neighbors], memberships[rows]
     min_share = MIN_SHARE if parents is None else MIN_SHARE_POLISHED
-
-    def gain(of: sp.csr_array, mass: Array) -> sp.csr_array:
-        return gain_matrix(edge_model(edges, degrees, of, mass, floor), places)
-
     for done in range(sweeps if len(rows) else 0):
         both = sp.vstack([found, others], format="csr")
         if parents is None:
-            factors = gain(both, mass)
+            factors = gain_matrix(Seen(block, both, mass, floor))
         else:
-            candidates = gain(both, mass) if done == 0 else found
-            factors = parent_gains(candidates, gain((both @ parents).tocsr(), parents.T @ mass), parents)
+            candidates = gain_matrix(Seen(block, both, mass, floor)) if done == 0 else found
+            upper = Seen(block, (both @ parents).tocsr(), parents.T @ mass, floor)
+            factors = parent_gains(candidates, gain_matrix(upper), parents)
         found = reweighted(found, factors, min_share, ENTRY_SHARE if done == 0 else 0.0)
         if progress is not None:
             progress("re-fitting", done + 1, sweeps)

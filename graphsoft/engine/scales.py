@@ -24,7 +24,16 @@ from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph
 
-__all__ = ["Layer", "Scales", "carried", "coarsened", "contraction", "grouped", "nested_steps"]
+__all__ = [
+    "Layer",
+    "Scales",
+    "carried",
+    "coarsened",
+    "contraction",
+    "grouped",
+    "merged_along_edges",
+    "nested_steps",
+]
 
 # A scale of a contraction has this many times fewer nodes than the one below. Over the benchmark sets 2 gave
 # no better clusters, and more scales take more time and memory.
@@ -44,10 +53,13 @@ class Layer:
     graph : Graph
     keys : ndarray of uint64, shape (n,)
         They decide between equal nodes, see `graphsoft.engine.ties`.
+    given_degrees : ndarray of shape (n,) or None
+        Of nodes that have more edges than those in the graph, which is a part of a larger one.
     """
 
     graph: Graph
     keys: Array
+    given_degrees: Array | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> Layer:
@@ -56,6 +68,11 @@ class Layer:
 
     def __len__(self) -> int:
         return len(self.graph)
+
+    @property
+    def degrees(self) -> Array:
+        """The summed weights of every node, float64 of shape (n,)."""
+        return self.graph.degrees if self.given_degrees is None else self.given_degrees
 
     @cached_property
     def order(self) -> Array:
@@ -69,8 +86,10 @@ class Layer:
 
     def above(self, step: Array) -> Layer:
         """Contract it: `step` has the node above for every node."""
-        count = int(step.max()) + 1
-        return Layer(contracted(self.graph, step, count), keys_of_groups(self.keys, step, count))
+        count, degrees = int(step.max()) + 1, self.given_degrees
+        if degrees is not None:
+            degrees = np.bincount(step, degrees, minlength=count)
+        return Layer(contracted(self.graph, step, count), keys_of_groups(self.keys, step, count), degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +193,7 @@ def contraction(layer: Layer, fewest: int, homes: Array, progress: Progress | No
     """
     scales, whole = Scales.of(layer), len(layer)
     while len(layer) > fewest:
-        goal = max(fewest, len(layer) // SHRINK_FACTOR)
-        merging = Merging(_edges_within(layer.graph.adjacency, homes), layer.graph.degrees, layer.keys)
-        while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - fewest):
-            if progress is not None:
-                progress("coarsening", whole - len(merging.alive), whole - fewest)
-        step, left = merging.numbered()
-        del merging  # it takes as much memory as a quarter of the graph
+        step, left = _merged(layer, fewest, homes, whole, progress)
         if left == len(layer):
             step, left = _light_pairs(layer, homes, left - fewest)
         if left == len(layer):
@@ -188,6 +201,42 @@ def contraction(layer: Layer, fewest: int, homes: Array, progress: Progress | No
         scales, homes = scales.extended(step.astype(np.int32)), carried(homes, step)
         layer = scales.layers[-1]
     return scales
+
+
+def merged_along_edges(layer: Layer, fewest: int) -> Array:
+    """Merge nodes until `fewest` are left, or no edge to merge along: the number of its group for every node.
+
+    Groups are numbered by their lowest nodes.
+
+    Examples
+    --------
+    Here the last node has edges that are not in the graph; the pair of light nodes merges first:
+
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> path = Layer.of(as_graph(nx.path_graph(3)))
+    >>> merged_along_edges(Layer(path.graph, path.keys, np.array([1.0, 2.0, 9.0])), 2).tolist()
+    [0, 0, 1]
+    """
+    group, whole = np.arange(len(layer), dtype=np.int32), len(layer)
+    while len(layer) > fewest:
+        step, left = _merged(layer, fewest, np.zeros(len(layer), dtype=np.int32), whole)
+        if left == len(layer):
+            break
+        group, layer = step[group].astype(np.int32), layer.above(step)
+    return group
+
+
+def _merged(
+    layer: Layer, fewest: int, homes: Array, whole: int, progress: Progress | None = None
+) -> tuple[Array, int]:
+    """Merge nodes within their homes until a quarter, or `fewest`, are left: each one's number, how many."""
+    goal = max(fewest, len(layer) // SHRINK_FACTOR)
+    merging = Merging(_edges_within(layer.graph.adjacency, homes), layer.degrees, layer.keys)
+    while len(merging.alive) > goal and merging.merge_best(len(merging.alive) - fewest):
+        if progress is not None:
+            progress("coarsening", whole - len(merging.alive), whole - fewest)
+    return merging.numbered()
 
 
 def coarsened(graph: Graph, count: int, progress: Progress | None = None) -> Scales:
@@ -235,12 +284,12 @@ def _edges_within(adjacency: sp.csr_array, homes: Array) -> sp.csr_array:
 
 def _light_pairs(layer: Layer, homes: Array, max_merges: int) -> tuple[Array, int]:
     """Pair light nodes with the next lightest of their home; the lightest pairs merge."""
-    order = np.lexsort((layer.keys, ranks(layer.graph.degrees), homes))
+    order = np.lexsort((layer.keys, ranks(layer.degrees), homes))
     begins = np.flatnonzero(np.diff(homes[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     second = np.flatnonzero(place % 2 == 1)
     low, high = order[second - 1], order[second]
-    mass = ranks(layer.graph.degrees[low] + layer.graph.degrees[high])
+    mass = ranks(layer.degrees[low] + layer.degrees[high])
     chosen = np.lexsort((layer.keys[low] + layer.keys[high], mass))[:max_merges]
     leaders = np.arange(len(order))
     leaders[np.maximum(low, high)[chosen]] = np.minimum(low, high)[chosen]

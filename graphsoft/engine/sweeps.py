@@ -2,19 +2,20 @@
 
 A wide sweep looks at every cluster that a node or its neighbors hold. A narrow sweep keeps to the clusters
 that the node holds itself, and only concerns nodes that hold several.
+
+They look at what a block sees of a graph, which may be all of it, and return the rows of its own nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.graph.graph import Graph
+from graphsoft.engine.blocks import Block, Seen
 from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.factorize import (
     DenseModel,
@@ -32,18 +33,14 @@ from graphsoft.parallel import LOAD, map_pieces, pieces_by_load, pieces_with_col
 
 __all__ = [
     "ENTRY_SHARE",
-    "Fit",
-    "assess",
     "border_gains",
     "dense_step",
-    "edge_model",
-    "floor_of",
     "gain_matrix",
     "groups_restored",
     "in_several_clusters",
+    "log_likelihood_and_gap",
     "merged_clusters",
-    "model_of",
-    "narrow_sweeps",
+    "narrow_sweep",
     "parent_gains",
     "reweighted",
     "reweighted_by_groups",
@@ -61,54 +58,21 @@ MAX_ENTERING = 16
 # Narrow sweeps multiply by about this power of the gains. Near an optimum any power below 2 converges. Over
 # the benchmark sets, three such sweeps get as far as six plain ones, and 1.7 to 1.9 are equally good.
 OVERRELAXATION = 1.8
-# Between sweeps, shares of 0 are removed from the matrix if less than this part of all is above 0.
-COMPACT_BELOW = 0.75
-# At an edge whose ends share no cluster, the model counts as this part of the weight expected by chance.
-UNEXPLAINED = 1e-3
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How well memberships explain a graph.
-
-    Attributes
-    ----------
-    log_likelihood : float
-        ``sum_ij w_ij log (B L^-1 B^T)_ij``.
-    gap : float
-        The largest gain of a cluster that a node does not hold, minus one; 0 at an optimum.
-    """
-
-    log_likelihood: float
-    gap: float
 
 
 # What sweeps look at
 
 
-def model_of(graph: Graph, memberships: sp.csr_array) -> EdgeModel:
-    """Put memberships of all nodes beside the edges of a graph."""
-    mass = np.asarray(memberships.T @ graph.degrees)
-    return edge_model(graph.adjacency, graph.degrees, memberships, mass, floor_of(graph))
-
-
-def edge_model(
-    edges: sp.csr_array, degrees: Array, memberships: sp.csr_array, mass: Array, floor: float
-) -> EdgeModel:
-    """Put memberships of N nodes, in clusters of these masses, beside the edges of the first n, (n, N)."""
-    ptr = memberships.indptr
+def model_of(seen: Seen) -> EdgeModel:
+    """Put memberships beside the edges that they are to explain."""
+    ptr = seen.memberships.indptr
     alone = np.flatnonzero(np.diff(ptr) == 1)
     single = np.full(len(ptr) - 1, -1, dtype=np.int32)
-    single[alone] = memberships.indices[ptr[alone]]
+    single[alone] = seen.memberships.indices[ptr[alone]]
+    edges, degrees = rows_of(seen.block.edges), read_only(seen.block.degrees)
     return EdgeModel(
-        rows_of(edges), read_only(degrees), rows_of(memberships), single, inverse_or_zero(mass), floor
+        edges, degrees, rows_of(seen.memberships), single, inverse_or_zero(seen.mass), seen.floor
     )
-
-
-def floor_of(graph: Graph) -> float:
-    """Compute the lowest value of the model, which stands at an edge whose ends share no cluster."""
-    total = float(graph.degrees.sum())
-    return UNEXPLAINED / total if total > 0 else 1.0
 
 
 def in_several_clusters(memberships: sp.csr_array) -> Array:
@@ -121,79 +85,63 @@ def with_shares(memberships: sp.csr_array, shares: Array) -> sp.csr_array:
     return sp.csr_array((shares, memberships.indices, memberships.indptr), shape=memberships.shape)
 
 
-# Sweeps over all nodes
+# Sweeps over all nodes of a block
 
 
-def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
-    """Compute the log-likelihood of any memberships, and how far they are from an optimum."""
+def log_likelihood_and_gap(seen: Seen) -> tuple[float, float]:
+    """Compute the log-likelihood, and the largest gain of a cluster that a node does not hold, minus one.
+
+    As all log-likelihoods here, it is without the part that depends on the degrees alone.
+    """
 
     def largest(start: int, stop: int, found: Rows) -> float:
-        return float(largest_outside(rows_of(memberships, start, stop).ptr, found))
+        return float(largest_outside(rows_of(seen.memberships, start, stop).ptr, found))
 
-    gaps, log_likelihood = _gains_everywhere(graph, memberships, largest)
+    largest_gains, log_likelihood = _gains_everywhere(seen, largest)
     # weights may be so far apart that a gain is beyond float64
-    return Fit(log_likelihood, min(max(gaps) - 1.0, float(np.finfo(np.float64).max)))
+    return log_likelihood, min(max(largest_gains, default=1.0) - 1.0, float(np.finfo(np.float64).max))
 
 
-def wide_sweep(graph: Graph, memberships: sp.csr_array, min_share: float) -> tuple[sp.csr_array, float]:
+def wide_sweep(seen: Seen, min_share: float) -> tuple[sp.csr_array, float]:
     """Take a wide sweep; also returns the log-likelihood before it. No share stays below `min_share`."""
 
     def step(start: int, stop: int, found: Rows) -> Rows:
-        return _reweighted_rows(rows_of(memberships, start, stop), found, min_share, ENTRY_SHARE)
+        return _reweighted_rows(rows_of(seen.memberships, start, stop), found, min_share, ENTRY_SHARE)
 
-    parts, log_likelihood = _gains_everywhere(graph, memberships, step)
-    return joined(parts, memberships.shape[1]), log_likelihood
-
-
-def narrow_sweeps(
-    graph: Graph, memberships: sp.csr_array, sweeps: int, min_share: float, after_each: Callable[[], object]
-) -> sp.csr_array:
-    """Take narrow sweeps; in the result the same clusters are stored, with 0 for a share below `min_share`.
-
-    A node that holds one cluster keeps it. `after_each` is called after each sweep; if it returns True, this
-    was the last one.
-    """
-    shares = np.zeros(memberships.nnz)
-    kept = np.arange(memberships.nnz, dtype=memberships.indices.dtype)  # places of shares not removed
-    swept = memberships
-    for _ in range(sweeps):
-        swept = with_shares(swept, _narrow_sweep(graph, swept, min_share))
-        if np.count_nonzero(swept.data) < COMPACT_BELOW * swept.nnz:
-            kept, swept = kept[swept.data > 0.0], swept.copy()
-            swept.eliminate_zeros()
-        if after_each():
-            break
-    shares[kept] = swept.data
-    return with_shares(memberships, shares)
+    parts, log_likelihood = _gains_everywhere(seen, step)
+    return joined(parts, seen.memberships.shape[1]), log_likelihood
 
 
-def _narrow_sweep(graph: Graph, memberships: sp.csr_array, min_share: float) -> Array:
-    """Multiply the shares of nodes in several clusters by their gains; returns all shares."""
-    model, nodes = model_of(graph, memberships), in_several_clusters(memberships)
-    shares: Array = memberships.data.copy()
+def narrow_sweep(seen: Seen, min_share: float) -> sp.csr_array:
+    """Take a narrow sweep. Shares up to `min_share` are dropped; a node that holds one cluster keeps it."""
+    own, model = seen.own, model_of(seen)
+    nodes, shares = in_several_clusters(own), own.data.copy()
 
     def piece(start: int, stop: int) -> None:
         sweep(model, nodes, OVERRELAXATION, min_share, start, stop, shares)
 
     for _ in map_pieces(piece, _pieces(model, nodes)):
         pass
-    return shares
+    swept = with_shares(own, shares)
+    if not shares.all():
+        swept = swept.copy()  # indices are shared with the memberships before
+        swept.eliminate_zeros()
+    return swept
 
 
-def dense_step(graph: Graph, shares: Array, inverse_mass: Array, floor: float, stepped: Array) -> float:
+def dense_step(block: Block, shares: Array, inverse_mass: Array, floor: float, stepped: Array) -> float:
     """Take a step from dense memberships (n, m), written to `stepped`.
 
     Returns the log-likelihood before it, but for the part that depends on the degrees alone.
     """
-    model = DenseModel(
-        rows_of(graph.adjacency), inverse_or_zero(graph.degrees), read_only(shares), inverse_mass, floor
-    )
-    likelihood = np.empty(len(graph))
+    edges, inverse_degrees = rows_of(block.edges), inverse_or_zero(block.degrees)
+    model = DenseModel(edges, inverse_degrees, read_only(shares), inverse_mass, floor)
+    likelihood = np.empty(len(block))
 
     def piece(start: int, stop: int) -> None:
         dense_sweep(model, start, stop, stepped, likelihood[start:stop])
 
-    for _ in map_pieces(piece, pieces_with_columns(graph.adjacency.indptr, shares.shape[1])):
+    for _ in map_pieces(piece, pieces_with_columns(block.edges.indptr, shares.shape[1])):
         pass
     return float(likelihood.sum())
 
@@ -201,15 +149,13 @@ def dense_step(graph: Graph, shares: Array, inverse_mass: Array, floor: float, s
 # Gains
 
 
-def gain_matrix(model: EdgeModel, nodes: Array) -> sp.csr_array:
-    """Compute the gains of all clusters that these nodes or their neighbors hold, a row for each node."""
-    parts, _ = _gains(model, nodes, lambda start, stop, found: found)
-    return joined(parts, len(model.inverse_mass))
+def gain_matrix(seen: Seen) -> sp.csr_array:
+    """Compute the gains of all clusters that the nodes or their neighbors hold."""
+    parts, _ = _gains_everywhere(seen, lambda start, stop, found: found)
+    return joined(parts, seen.memberships.shape[1])
 
 
-def border_gains(
-    graph: Graph, memberships: sp.csr_array, min_share: float
-) -> tuple[Array, sp.csr_array, float]:
+def border_gains(seen: Seen, min_share: float) -> tuple[Array, sp.csr_array, float]:
     """Find the nodes that hold several clusters or would gain by another.
 
     Returns these nodes, their gains, and the log-likelihood. Only those gains are kept that belong to
@@ -219,12 +165,12 @@ def border_gains(
 
     def several(start: int, stop: int, found: Rows) -> tuple[Array, Rows]:
         rows, ptr = np.empty(stop - start, dtype=np.int64), np.zeros(stop - start + 1, dtype=np.int64)
-        kept = at_borders(rows_of(memberships, start, stop).ptr, found, bar, rows, ptr)
+        kept = at_borders(rows_of(seen.memberships, start, stop).ptr, found, bar, rows, ptr)
         return start + rows[:kept], _cut(found._replace(ptr=ptr[: kept + 1]), ptr[kept])
 
-    parts, log_likelihood = _gains_everywhere(graph, memberships, several)
-    nodes = np.concatenate([part[0] for part in parts])
-    return nodes, joined([part[1] for part in parts], memberships.shape[1]), log_likelihood
+    parts, log_likelihood = _gains_everywhere(seen, several)
+    nodes = np.concatenate([np.empty(0, dtype=np.int64), *(part[0] for part in parts)])
+    return nodes, joined([part[1] for part in parts], seen.memberships.shape[1]), log_likelihood
 
 
 def parent_gains(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
@@ -240,12 +186,9 @@ def parent_gains(candidates: sp.csr_array, upper: sp.csr_array, parents: sp.csr_
     return with_shares(candidates, gain)
 
 
-def _gains_everywhere(
-    graph: Graph, memberships: sp.csr_array, each: Callable[[int, int, Rows], Result]
-) -> tuple[list[Result], float]:
-    """Find the gains of all nodes, as `_gains` does, and the log-likelihood."""
-    parts, likelihood = _gains(model_of(graph, memberships), np.arange(len(graph)), each)
-    return parts, likelihood + 2.0 * graph.degree_logs
+def _gains_everywhere(seen: Seen, each: Callable[[int, int, Rows], Result]) -> tuple[list[Result], float]:
+    """Find the gains of all nodes of the block, as `_gains` does, and the log-likelihood."""
+    return _gains(model_of(seen), np.arange(len(seen.block)), each)
 
 
 def _gains(
@@ -291,14 +234,14 @@ def reweighted(
 
 
 def reweighted_by_groups(
-    graph: Graph, memberships: sp.csr_array, nodes: Array, upper: sp.csr_array, group: Array, min_share: float
+    seen: Seen, nodes: Array, upper: sp.csr_array, group: Array, min_share: float
 ) -> sp.csr_array:
     """Multiply the shares of some nodes by the gains of groups, which `upper` has for these nodes.
 
     Of each group that a node does not hold and would gain by, one cluster enters: the one of largest gain
     among those that its neighbors hold.
     """
-    held = memberships[nodes]
+    held = seen.memberships[nodes]
 
     def step(start: int, stop: int, found: Rows) -> Rows:
         some = rows_of(held, start, stop)
@@ -306,8 +249,8 @@ def reweighted_by_groups(
         filled = lift_to_groups(some.ptr, found, rows_of(upper, start, stop), group, upper.shape[1], out)
         return _reweighted_rows(some, _cut(out, filled), min_share, ENTRY_SHARE)
 
-    parts, _ = _gains(model_of(graph, memberships), nodes, step)
-    return joined(parts, memberships.shape[1])
+    parts, _ = _gains(model_of(seen), nodes, step)
+    return joined(parts, seen.memberships.shape[1])
 
 
 def _reweighted_rows(held: Rows, found: Rows, min_share: float, entry_share: float) -> Rows:

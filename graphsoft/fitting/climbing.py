@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from itertools import accumulate
 from operator import matmul
 
 import numpy as np
@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
+from graphsoft.engine.assessing import assess
+from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
-from graphsoft.engine.keeping import held, nodes_to_hold
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.polishing import Log, polish_level, refine_in_groups, with_rows
-from graphsoft.engine.sweeps import assess, groups_restored
+from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.fitting.numbering import from_the_heaviest
@@ -27,22 +27,11 @@ from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
-from graphsoft.linalg.csr import inverse_or_zero
-from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
+from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Relation, Sample
 from graphsoft.methods.relation import by_likelihood
 
 __all__ = ["cluster_graphs", "fit"]
-
-# The walk that gives a cluster its parents stays where it is with this probability. Over the benchmark sets
-# the memberships of upper levels agree best with the classes from 0.5 to 0.67. The larger it is, the better
-# they explain the graph.
-STAY = 2 / 3
-# A parent with a smaller probability is dropped.
-MIN_PARENT = 0.01
-# Narrow sweeps of an upper level after its wide one. With one of them nodes that belong to two groups come
-# out in one; with more than three little changes.
-UPPER_SWEEPS = 3
 
 
 def fit(
@@ -102,7 +91,7 @@ def _descend(
 
     Every level is divided within the one above, so the top level does not depend on those below. Known pairs
     are in the weights already, and decide here which clusters are not to be grouped. `method` is that of the
-    finest level. When time is over, the levels that are not soft yet stay as they were divided.
+    finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
     division = Division(graph, len(sizes), progress, deadline)
@@ -114,114 +103,24 @@ def _descend(
         seconds.insert(0, time.perf_counter() - began)
     del division  # it holds several numbers for each node
     groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
-    memberships = one_cluster_each(labels[0], sizes[0])
-    levels: list[FittedLevel] = []
-    above: sp.csr_array | None = None
-    trace: tuple[float, ...]
-    for level in reversed(range(len(sizes))):
-        began, trace, sweeps, stopped = time.perf_counter(), (), 0, deadline.over
-        if level and not stopped:
-            upper = reduce(matmul, groups[:level])
-            polished, before = polish_level(graph, memberships, upper, UPPER_SWEEPS, progress)
-            trace, sweeps = (before,), UPPER_SWEEPS + 1
-            memberships = polished if above is None else groups_restored(polished, memberships, above)
-            above = upper
-        elif not stopped:
-            memberships, log = _finest(graph, memberships, above, method, progress, deadline)
-            trace, sweeps, stopped = tuple(log.trace), log.sweeps, log.cut_short
-        spent = seconds[level] + time.perf_counter() - began
-        done = f"stopped by time_limit after {sweeps}" if stopped else f"and polished by {sweeps}"
-        status = f"divided, {done} sweeps"
-        levels.insert(0, FittedLevel(memberships, graph, None, status, sweeps, trace, spent, stopped=stopped))
-    return _with_parents(levels, memberships, groups, labels[0], work.degrees)
-
-
-def _finest(
-    graph: Graph,
-    memberships: sp.csr_array,
-    groups: sp.csr_array | None,
-    method: Relation,
-    progress: Progress | None,
-    deadline: Deadline,
-) -> tuple[sp.csr_array, Log]:
-    """Make the finest level soft: memberships, and the sweeps that it took.
-
-    Every node keeps its shares of the groups, if there are any: they are the clusters of the level above.
-    """
-    if groups is None or method.support == "dense":
-        log = Log("polishing", 0, progress, deadline)
-        swept = method.swept(graph, memberships, log)
-        return swept if groups is None else groups_restored(swept, memberships, groups), log
-    log = Log("refining", method.rounds * (method.sweeps + 1), progress, deadline)
-    for _ in range(method.rounds):
-        memberships = refine_in_groups(graph, memberships, groups, method.sweeps, log)
-        if deadline.over:
-            break
-    return memberships, log
+    blocks = OneBlock(graph, work.degrees)
+    divided = blocks.begin(one_cluster_each(labels[0], sizes[0]))
+    del labels
+    found = descend(blocks, divided, groups, method, progress, deadline)
+    chained = accumulate(found.parents, matmul, initial=found.finest.held)
+    levels = zip(chained, found.graphs, [*found.parents, None], found.courses, seconds, strict=True)
+    return [
+        FittedLevel(
+            memberships, clusters, parents, course.status, course.sweeps, course.trace,
+            course.seconds + divided_in, stopped=course.stopped,
+        )
+        for memberships, clusters, parents, course, divided_in in levels
+    ]  # fmt: skip
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:
     """Collect what groups of clusters must keep to."""
     return Limits(settings.min_children or 0, settings.max_children or settings.levels[0], pairs)
-
-
-def _with_parents(
-    levels: Sequence[FittedLevel],
-    memberships: sp.csr_array,
-    groups: Sequence[sp.csr_array],
-    labels: Array,
-    degrees: Array,
-) -> list[FittedLevel]:
-    """Find the parents of each level's clusters, and from them the memberships of the level above.
-
-    Every cluster that nodes were divided into keeps one. Where it lost all, a node is held in it, and so are
-    the clusters of the levels below that this node was divided into.
-    """
-    chain = [labels]
-    for group in groups:
-        chain.append(likeliest(group)[chain[-1]])
-    firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
-    while True:
-        found = _linked(levels, memberships, groups, firm, degrees)
-        lost = [nodes_to_hold(each.memberships, own) for each, own in zip(found, chain, strict=True)]
-        if not any(map(len, lost)):
-            return found
-        memberships = held(memberships, labels, np.unique(np.concatenate(lost)))
-        for level, nodes in enumerate(lost):
-            for below in range(level):
-                firm[below][chain[below][nodes]] = True
-
-
-def _linked(
-    levels: Sequence[FittedLevel],
-    memberships: sp.csr_array,
-    groups: Sequence[sp.csr_array],
-    firm: Sequence[Array],
-    degrees: Array,
-) -> list[FittedLevel]:
-    """Find parents, of which firm clusters have one only, and the memberships that follow."""
-    found: list[FittedLevel] = []
-    for number, level in enumerate(levels):
-        clusters, parents = cluster_graph(memberships, degrees), None
-        if number < len(groups):
-            own, stays = groups[number], np.flatnonzero(firm[number])
-            parents = with_rows(_parents_by_walk(clusters, own), (stays, own[stays]))
-        found.append(replace(level, memberships=memberships, graph=clusters, parents=parents))
-        memberships = memberships if parents is None else memberships @ parents
-    return found
-
-
-def _parents_by_walk(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
-    """Compute ``p(parent | cluster)``: the group that a walk is in after it stayed or took a step.
-
-    At least `STAY` of the probability is with the cluster's own group, so that this is its likeliest parent.
-    """
-    step = sp.diags_array(inverse_or_zero(clusters.degrees)) @ clusters.adjacency @ group
-    lazy = ((1.0 - STAY) * step + STAY * group).tocsr()
-    lazy.data[lazy.data < MIN_PARENT] = 0.0
-    lazy.eliminate_zeros()
-    lazy.sort_indices()
-    return rows_to_one(lazy)
 
 
 def _assessed(graph: Graph, work: Work, levels: Sequence[FittedLevel]) -> list[FittedLevel]:

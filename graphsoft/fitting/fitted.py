@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.engine.sweeps import Fit
+from graphsoft.engine.assessing import Fit
 from graphsoft.graph.graph import Graph
 
 __all__ = ["FittedLevel"]

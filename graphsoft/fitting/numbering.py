@@ -13,7 +13,7 @@ from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["from_the_heaviest", "heaviest_first"]
+__all__ = ["from_the_heaviest", "heaviest_first", "heaviest_first_within", "with_columns"]
 
 # Masses that agree in so many digits of their sum count as equal: rounding must not decide.
 DIGITS = 9
@@ -35,8 +35,10 @@ def from_the_heaviest(levels: Sequence[FittedLevel], degrees: Array) -> list[Fit
     found: list[FittedLevel] = []
     number: Array | None = None  # of the clusters of the level above
     for level in reversed(levels):
-        parents = level.parents if number is None or level.parents is None else _moved(level.parents, number)
-        order = _order(level.memberships, degrees, parents)
+        parents = level.parents
+        if number is not None and parents is not None:
+            parents = with_columns(parents, number)
+        order = heaviest_first_within(np.asarray(level.memberships.T @ degrees), parents)
         number = np.argsort(order)
         found.insert(0, _renumbered(replace(level, parents=parents), order, number))
     return found
@@ -52,12 +54,18 @@ def heaviest_first(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
            [1., 0.],
            [1., 0.]])
     """
-    return _moved(memberships, np.argsort(_order(memberships, degrees, None)))
+    order = heaviest_first_within(np.asarray(memberships.T @ degrees), None)
+    return with_columns(memberships, np.argsort(order))
 
 
-def _order(memberships: sp.csr_array, degrees: Array, parents: sp.csr_array | None) -> Array:
-    """Sort clusters by their likeliest parents, then from the heaviest to the lightest."""
-    mass = np.asarray(memberships.T @ degrees)
+def heaviest_first_within(mass: Array, parents: sp.csr_array | None) -> Array:
+    """Sort clusters by their likeliest parents, then from the heaviest to the lightest.
+
+    Examples
+    --------
+    >>> heaviest_first_within(np.array([1.0, 2.0, 3.0]), None).tolist()
+    [2, 1, 0]
+    """
     keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]
     if parents is not None:
         keys.append(likeliest(parents))
@@ -71,18 +79,18 @@ def _renumbered(level: FittedLevel, order: Array, number: Array) -> FittedLevel:
         return level
     return replace(
         level,
-        memberships=_moved(level.memberships, number),
-        graph=Graph(_moved(level.graph.adjacency[order], number), range(len(number))),
+        memberships=with_columns(level.memberships, number),
+        graph=Graph(with_columns(level.graph.adjacency[order], number), range(len(number))),
         parents=None if level.parents is None else level.parents[order],
     )
 
 
-def _moved(matrix: sp.csr_array, number: Array) -> sp.csr_array:
+def with_columns(matrix: sp.csr_array, number: Array) -> sp.csr_array:
     """Give the columns of a matrix other numbers.
 
     Examples
     --------
-    >>> _moved(sp.csr_array([[1.0, 2.0, 0.0]]), np.array([2, 0, 1])).toarray()
+    >>> with_columns(sp.csr_array([[1.0, 2.0, 0.0]]), np.array([2, 0, 1])).toarray()
     array([[2., 0., 1.]])
     """
     columns = number.astype(matrix.indices.dtype)[matrix.indices]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.engine.sweeps import Fit
+from graphsoft.engine.assessing import Fit
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["LevelReport", "Report", "edge_count", "with_kept_pairs"]
+__all__ = ["LevelReport", "Report", "edge_count", "notes_on_sizes", "with_kept_pairs"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,9 @@ class Report:
     ) -> Report:
         """Report a hierarchy; `reasons` say why it has these levels."""
         components = int(graph.components.max()) + 1
-        notes = (*graph.notes, *reasons, *_notes(graph, components, [level.clusters for level in levels]))
+        distinct = len(graph) if graph.duplicates is None else int(graph.duplicates.max()) + 1
+        of_sizes = notes_on_sizes(distinct, components, [level.clusters for level in levels])
+        notes = (*graph.notes, *reasons, *of_sizes)
         return cls(len(graph), edge_count(graph), components, notes, tuple(levels), seconds)
 
     def __str__(self) -> str:
@@ -164,10 +166,9 @@ def edge_count(graph: Graph) -> int:
     return int(graph.adjacency.nnz + loops) // 2
 
 
-def _notes(graph: Graph, components: int, sizes: Sequence[int]) -> list[str]:
-    """Say where the levels that were asked for do not fit the graph."""
+def notes_on_sizes(distinct: int, components: int, sizes: Sequence[int]) -> list[str]:
+    """Say where the levels that were asked for do not fit a graph of so many distinct points."""
     notes = []
-    distinct = len(graph) if graph.duplicates is None else int(graph.duplicates.max()) + 1
     if distinct < sizes[0]:
         notes.append(
             f"{distinct} distinct points are fewer than the {sizes[0]} clusters of the finest level: "

@@ -15,17 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.engine.blocks import Blocks, OneBlock, Seen, State, Stepped
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.keeping import with_every_cluster
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.polishing import MIN_SHARE, Log
-from graphsoft.engine.sweeps import (
-    ENTRY_SHARE,
-    dense_step,
-    floor_of,
-    narrow_sweeps,
-    wide_sweep,
-)
+from graphsoft.engine.polishing import Log, refine
+from graphsoft.engine.sweeps import ENTRY_SHARE, dense_step, groups_restored
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
@@ -139,21 +134,20 @@ class Relation:
 
     def _divided(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
         labels = Division(graph, progress=log.progress).into(count)
-        return with_every_cluster(self.swept(graph, one_cluster_each(labels, count), log), labels)
+        blocks = OneBlock(graph)
+        swept = self.swept(blocks, blocks.begin(one_cluster_each(labels, count)), log)
+        return with_every_cluster(swept.held, labels)
 
-    def swept(self, graph: Graph, memberships: sp.csr_array, log: Log) -> sp.csr_array:
-        """Improve memberships by all rounds of sweeps."""
+    def swept(self, blocks: Blocks, state: State, log: Log, groups: sp.csr_array | None = None) -> State:
+        """Improve memberships by all rounds of sweeps; every node keeps its shares of `groups`, if any.
+
+        Dense support needs all nodes in one block.
+        """
         log.planned += self.rounds * self._in_a_round
         if self.support == "dense":
-            return _dense_sweeps(graph, memberships, self.rounds * self._in_a_round, log)
-        for _ in range(self.rounds):
-            memberships, log_likelihood = wide_sweep(graph, memberships, MIN_SHARE)
-            if not log.count(log_likelihood):
-                memberships = narrow_sweeps(graph, memberships, self.sweeps, MIN_SHARE, log.count)
-                memberships.eliminate_zeros()
-            if log.deadline.over:
-                break
-        return memberships
+            sweeps, logs = self.rounds * self._in_a_round, blocks.degree_logs
+            return blocks.step(_dense_sweeps, state, groups=groups, sweeps=sweeps, log=log, degree_logs=logs)
+        return refine(blocks, state, self.rounds, self.sweeps, log, groups)
 
 
 def by_likelihood(method: Method) -> TypeGuard[Relation]:
@@ -161,22 +155,29 @@ def by_likelihood(method: Method) -> TypeGuard[Relation]:
     return isinstance(method, Relation) and method.beta == 1
 
 
-def _dense_sweeps(graph: Graph, memberships: sp.csr_array, sweeps: int, log: Log) -> sp.csr_array:
+def _dense_sweeps(
+    seen: Seen, groups: sp.csr_array | None, sweeps: int, log: Log, degree_logs: float
+) -> Stepped:
+    """Take sweeps with dense support, as a step on a graph that is one block."""
     # a share of exactly zero stays zero, so every cluster starts with a little
-    shares = (1.0 - ENTRY_SHARE) * memberships.toarray() + ENTRY_SHARE / memberships.shape[1]
+    shares = (1.0 - ENTRY_SHARE) * seen.memberships.toarray() + ENTRY_SHARE / seen.memberships.shape[1]
     spare = np.empty_like(shares)
     for _ in range(sweeps):
-        late = log.count(_dense_sweep(graph, shares, spare))
+        late = log.count(_dense_sweep(seen, shares, spare) + 2.0 * degree_logs)
         shares, spare = spare, shares
         if late:
             break
     small = shares < MIN_SHARE_DENSE
     small[small.all(axis=1)] = False  # a node may hold a little of each of very many clusters
     shares[small] = 0.0
-    return sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
+    swept = sp.csr_array(shares / shares.sum(axis=1, keepdims=True))
+    return Stepped(swept if groups is None else groups_restored(swept, seen.own, groups))
 
 
-def _dense_sweep(graph: Graph, shares: Array, stepped: Array) -> float:
-    """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step."""
-    inverse_mass = inverse_or_zero(weighted_sums(graph.degrees, shares))
-    return dense_step(graph, shares, inverse_mass, floor_of(graph), stepped) + 2.0 * graph.degree_logs
+def _dense_sweep(seen: Seen, shares: Array, stepped: Array) -> float:
+    """Write one step from dense memberships to `stepped`; returns the log-likelihood before the step.
+
+    It lacks the part that depends on the degrees alone.
+    """
+    inverse_mass = inverse_or_zero(weighted_sums(seen.block.degrees, shares))
+    return dense_step(seen.block, shares, inverse_mass, seen.floor, stepped)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.engine.blocks import Block
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import MIN_SHARE
 from graphsoft.engine.sweeps import ENTRY_SHARE, dense_step
@@ -149,7 +150,8 @@ class _State:
         paid = mass - penalty
         paid /= paid.sum()
         stepped = np.empty_like(self.shares)
-        likelihood = dense_step(graph, self.shares, paid / mass**2, TINY, stepped)
+        block = Block(graph.adjacency, graph.degrees)
+        likelihood = dense_step(block, self.shares, paid / mass**2, TINY, stepped)
         self.shares = stepped
         return _constant(graph) - likelihood + penalty * float(np.log(paid).sum())
 

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.engine.assessing import Fit, assess
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.polishing import refit_rows, with_rows
-from graphsoft.engine.sweeps import Fit, assess
 from graphsoft.errors import InputError
 from graphsoft.fitting.climbing import cluster_graphs
 from graphsoft.fitting.settings import Settings

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import graphsoft
+from graphsoft.engine.assessing import assess
 from graphsoft.engine.ordering import in_clumps
-from graphsoft.engine.sweeps import assess
 from graphsoft.methods import Relation, Sample
 from shared.shapes import graph_of, ring_of_cliques
 

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.engine import polishing, sweeps
-from graphsoft.engine.polishing import Log, polish_level, refine_in_groups
-from graphsoft.engine.sweeps import assess
-from graphsoft.methods import Relation, relation
+from graphsoft.engine.assessing import assess
+from graphsoft.engine.blocks import OneBlock
+from graphsoft.engine.polishing import Log, polish_level, refine, widened_for_upper
+from graphsoft.methods import Relation
 from naive import engine as naive
+from shared.blocks import stepped
 from shared.likelihood import blurred, fall, floor_of
 from shared.shapes import cloud_graph, factorized, graph_of, ring_of_cliques
 from shared.strategies import factored_graphs, small
@@ -22,12 +24,23 @@ def groups_of(m, count):
     return np.eye(count)[np.arange(m) % count]
 
 
+def polished(graph, S, P, sweeps=3, progress=None):
+    blocks = OneBlock(graph)
+    state, before = polish_level(blocks, blocks.begin(sp.csr_array(S)), P, sweeps, progress)
+    return state.held, before
+
+
+def refined(graph, S, P, sweeps, log):
+    blocks = OneBlock(graph)
+    return refine(blocks, blocks.begin(sp.csr_array(S)), 1, sweeps, log, P).held
+
+
 @given(factored_graphs(clusters=4, weights=small), st.integers(1, 3))
 @settings(max_examples=50)
 def test_a_polishing_step_equals_the_slow_one(example, count):
     W, S = example
     S, P = blurred(S), groups_of(S.shape[1], count)
-    found, before = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), sweeps=0)
+    found, before = stepped(graph_of(W), S, widened_for_upper, groups=sp.csr_array(P))
     expected = naive.polish_step(W, S, P, floor_of(W))
     expected[expected <= polishing.MIN_SHARE_POLISHED] = 0
     np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
@@ -40,8 +53,8 @@ def test_clusters_that_enter_while_polishing_are_those_of_the_slow_step(example,
     W, S = example
     P = groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "MIN_SHARE", 0.9)  # which has no part in it
-        found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), sweeps=0)
+        patch.setattr(polishing, "MIN_SHARE", 0.9)  # which has no part in it
+        found, _ = stepped(graph_of(W), S, widened_for_upper, groups=sp.csr_array(P))
     touched = (S > 0) | ((W > 0) @ (S > 0))
     gain = np.where(touched, naive.gains(W, S, floor_of(W)), np.nan)
     upper = naive.gains(W, S @ P, floor_of(W))
@@ -60,7 +73,7 @@ def test_polishing_sweeps_equal_the_slow_ones(example, count, times):
     S, P = blurred(S), groups_of(S.shape[1], count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polishing, "MIN_SHARE_POLISHED", 0.0)
-        found, _ = polish_level(graph_of(W), sp.csr_array(S), sp.csr_array(P), times)
+        found, _ = polished(graph_of(W), S, sp.csr_array(P), times)
     expected = S
     for factor in [1.0] + times * [sweeps.OVERRELAXATION]:
         expected = naive.polish_step(W, expected, P, floor_of(W), factor)
@@ -74,9 +87,10 @@ def test_the_upper_likelihood_never_falls_while_polishing(seed):
     P = sp.csr_array(groups_of(9, 3))  # bad groups: much to gain
     worth = []
     for times in range(12):
-        polished, _ = polish_level(graph, S, P, sweeps=times)
-        worth.append(assess(graph, (polished @ P).tocsr()).log_likelihood)
-        np.testing.assert_allclose(polished.sum(axis=1), 1, rtol=1e-12)
+        wide = not times
+        found, _ = stepped(graph, S, widened_for_upper, groups=P) if wide else polished(graph, S, P, times)
+        worth.append(assess(graph, (found @ P).tocsr()).log_likelihood)
+        np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     assert fall(worth, graph) < 1e-4
     assert worth[-1] > assess(graph, (S @ P).tocsr()).log_likelihood
 
@@ -85,7 +99,7 @@ def test_polishing_reports_its_progress():
     seen = []
     graph = graph_of(ring_of_cliques())
     S = factorized(Relation(), graph, 4).memberships
-    polish_level(graph, S, sp.csr_array(np.ones((4, 1))), 4, progress=lambda *step: seen.append(step))
+    polished(graph, S, sp.csr_array(np.ones((4, 1))), 4, progress=lambda *step: seen.append(step))
     assert seen == [("polishing", done, 5) for done in range(1, 6)]
 
 
@@ -96,7 +110,7 @@ def test_refining_in_groups_equals_the_slow_steps(example, count, times, blur):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polishing, "MIN_SHARE", 0.0)
         log = Log("refining", times + 1, None)
-        found = refine_in_groups(graph_of(W), sp.csr_array(S), sp.csr_array(P), times, log)
+        found = refined(graph_of(W), S, sp.csr_array(P), times, log)
         (before,) = log.trace
     expected = S
     for factor, entry_share in [(1.0, sweeps.ENTRY_SHARE)] + times * [(sweeps.OVERRELAXATION, 0.0)]:
@@ -115,13 +129,13 @@ def test_refining_in_groups_raises_the_finest_likelihood_and_leaves_the_upper_on
     graph = graph_of(cloud_graph(60, seed))
     S = factorized(Relation(), graph, 9).memberships
     P = sp.csr_array(groups_of(9, 3))
-    S, _ = polish_level(graph, S, P)
+    S, _ = polished(graph, S, P)
     log = Log("refining", 4, None)
-    refined = refine_in_groups(graph, S, P, 3, log)
+    found = refined(graph, S, P, 3, log)
     (before,) = log.trace
-    np.testing.assert_allclose((refined @ P).toarray(), (S @ P).toarray(), rtol=1e-12)
+    np.testing.assert_allclose((found @ P).toarray(), (S @ P).toarray(), rtol=1e-12)
     assert before == pytest.approx(assess(graph, S).log_likelihood, rel=1e-12)
-    assert assess(graph, refined).log_likelihood > before
+    assert assess(graph, found).log_likelihood > before
 
 
 def test_refining_does_not_give_a_group_to_a_cluster_that_only_came_in():
@@ -130,9 +144,9 @@ def test_refining_does_not_give_a_group_to_a_cluster_that_only_came_in():
     S, P = sp.csr_array(np.eye(4)[:, [0, 1, 3]] + np.eye(4)[:, [1, 0, 2]]), groups_of(3, 2)
     S = sp.csr_array(S.toarray() / S.toarray().sum(axis=1, keepdims=True))
     log = Log("refining", 4, None)
-    refined = refine_in_groups(graph, S, sp.csr_array(P), 3, log)
+    found = refined(graph, S, sp.csr_array(P), 3, log)
     (before,) = log.trace
-    assert assess(graph, refined).log_likelihood >= before
+    assert assess(graph, found).log_likelihood >= before
     h = graphsoft.hierarchy(graph, [3, 2, 1])
     assert h[0].mass.min() > 1.0  # none is empty
 
@@ -152,7 +166,7 @@ def test_refining_reports_its_progress():
     graph = graph_of(ring_of_cliques())
     S = factorized(Relation(), graph, 4).memberships
     log = Log("refining", 3, lambda *step: seen.append(step))
-    refine_in_groups(graph, S, sp.csr_array(np.ones((4, 1))), 2, log)
+    refined(graph, S, sp.csr_array(np.ones((4, 1))), 2, log)
     assert seen == [("refining", done, 3) for done in range(1, 4)]
 
 

@@ -6,11 +6,12 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.engine import polishing, sweeps
+from graphsoft.engine import blocks, polishing, sweeps
+from graphsoft.engine.assessing import assess
+from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.scales import coarsened
-from graphsoft.engine.sweeps import assess
-from graphsoft.methods import Relation, relation
+from graphsoft.methods import Relation
 from naive import engine as naive
 from shared.likelihood import blurred, fall, floor_of, rise
 from shared.shapes import cloud_graph, connected, factorized, graph_of, through
@@ -83,14 +84,16 @@ def one_by_one(graph, S, count, min_share):
     """The memberships before each of so many narrow sweeps, and after the last."""
     found = [sp.csr_array(S)]
     for _ in range(count):
-        found.append(sweeps.narrow_sweeps(graph, found[-1], 1, min_share, lambda: None))
+        whole = OneBlock(graph)
+        found.append(sweeps.narrow_sweep(whole.seen(whole.begin(found[-1])), min_share))
     return found
 
 
 @given(factored_graphs(weights=small), st.sampled_from([0.0, 1e-2, 0.3]))
 def test_narrow_sweeps_equal_the_slow_ones(example, min_share):
     W, S = example
-    found = sweeps.narrow_sweeps(graph_of(W), sp.csr_array(S), 1, min_share, lambda: None)
+    _, found = one_by_one(graph_of(W), S, 1, min_share)
+    assert (found.data > 0).all()
     gain = naive.overrelaxed(naive.gains(W, S, floor_of(W)), sweeps.OVERRELAXATION) * (S > 0)
     expected = naive.reweight(S, gain, 0.0, min_share)
     several = (S > 0).sum(axis=1) > 1
@@ -126,13 +129,15 @@ def test_overrelaxed_sweeps_converge_to_what_plain_ones_find(monkeypatch, kind):
 
 
 @pytest.mark.parametrize("count", [1, 3, 6, 12])
-def test_sweeps_together_are_sweeps_one_by_one(count):
+def test_a_round_is_a_wide_sweep_and_then_narrow_ones(count):
     graph = graph_of(cloud_graph())
     S = factorized(Relation(), graph, count).memberships
-    ticks = []
-    together = sweeps.narrow_sweeps(graph, S, 5, polishing.MIN_SHARE, lambda: ticks.append(1))
-    assert together.data.tobytes() == one_by_one(graph, S, 5, polishing.MIN_SHARE)[-1].data.tobytes()
-    assert len(ticks) == 5
+    ticks, whole = [], OneBlock(graph)
+    log = polishing.Log("refining", 6, lambda *step: ticks.append(step))
+    together = polishing.refine(whole, whole.begin(S), 1, 5, log).held
+    wide, _ = sweeps.wide_sweep(whole.seen(whole.begin(S)), polishing.MIN_SHARE)
+    assert together.data.tobytes() == one_by_one(graph, wide, 5, polishing.MIN_SHARE)[-1].data.tobytes()
+    assert len(ticks) == 6
 
 
 @given(graphs(min_size=3, weights=small), st.data())
@@ -141,8 +146,7 @@ def test_likelihood_never_falls_where_every_edge_is_explained(graph, data):
     count = data.draw(st.integers(1, len(graph) - 1))
     S = blurred(data.draw(memberships(len(graph), count)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "MIN_SHARE", 0.0)
-        patch.setattr(sweeps, "UNEXPLAINED", 1e-9)
+        patch.setattr(blocks, "UNEXPLAINED", 1e-9)
         patch.setattr(sweeps, "OVERRELAXATION", 1.0)
         dense = factorized(Relation(support="dense", rounds=5), graph, count)
         worth = [assess(graph, each).log_likelihood for each in one_by_one(graph, S, 9, 0.0)]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft import bipartite_graph, metrics
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
+from graphsoft.engine.blocks import OneBlock
 from graphsoft.errors import InputError
 from graphsoft.methods import Relation, relation
 from naive import directed as naive_flows
@@ -37,7 +38,8 @@ def planted(rng, rows=120, columns=80, groups=4, rate=3.0):
 
 def dense_step(graph, S):
     stepped = np.empty_like(S)
-    relation._dense_sweep(graph, S, stepped)
+    blocks = OneBlock(graph)
+    relation._dense_sweep(blocks.seen(blocks.begin(sp.csr_array(S))), S, stepped)
     return stepped
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine.sweeps import assess
+from graphsoft.engine.assessing import assess
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS, Relation
 from graphsoft.methods.parts import losses

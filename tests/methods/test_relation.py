@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from graphsoft import parallel
 from graphsoft.engine import sweeps
+from graphsoft.engine.assessing import assess
+from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.polishing import polish_level
-from graphsoft.engine.sweeps import assess
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import METHODS, Relation, method_named, relation
@@ -113,8 +114,9 @@ def test_pieces_do_not_change_bits():
 
     def run():
         found = [factorized(Relation(), graph, 6), factorized(Relation(support="dense"), graph, 6)]
-        polished, before = polish_level(graph, found[0].memberships, P)
-        every = [*(each.memberships for each in found), polished]
+        blocks = OneBlock(graph)
+        polished, before = polish_level(blocks, blocks.begin(found[0].memberships), P)
+        every = [*(each.memberships for each in found), polished.held]
         return [each.data.tobytes() for each in every], [each.trace for each in found], before
 
     whole = run()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft import GraphsoftWarning, InputError
+from graphsoft.engine.assessing import assess
 from graphsoft.engine.polishing import refit_rows
-from graphsoft.engine.sweeps import assess
 from graphsoft.neighbors.weights import WEIGHTS
 from naive import prediction as naive
 from shared.new_points import LEVELS, close, fitted, halves, same

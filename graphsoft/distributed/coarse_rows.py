@@ -1,0 +1,243 @@
+"""The graph of groups in rows: each partition sums what its nodes contribute, and one task puts it together.
+
+Of each two mirrored entries only the one above the diagonal is kept, and mirrored in the end. So the graph of
+groups is symmetric to the last bit, and takes half the room on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.merging import from_halo, read_edges
+from graphsoft.distributed.tasks import Where
+from graphsoft.engine.coarsening import STRAY_MASS, summed_rows
+from graphsoft.engine.ordering import weight_type
+from graphsoft.engine.scales import Layer, contraction, merged_along_edges
+from graphsoft.engine.ties import structure_keys
+from graphsoft.graph.graph import Graph
+from graphsoft.parallel import LOAD, pieces_by_load
+
+__all__ = [
+    "Gathered",
+    "assemble",
+    "count_islands",
+    "merge_groups",
+    "renumbered",
+    "sum_edges",
+    "sum_groups",
+]
+
+# Entries that are mirrored at a time.
+ROOM = 16 * LOAD
+
+
+def sum_edges(where: Where, groups: str, offsets: Sequence[int]) -> Mapping[str, Any]:
+    """Sum the edges of a partition's nodes by groups.
+
+    Parameters
+    ----------
+    where : Where
+    groups : str
+        The stage that numbered the groups.
+    offsets : sequence of int
+        Where the numbers of each partition begin, and where the last ones end.
+    """
+    with where.open("graph", where.part) as file:
+        edges, degrees = read_edges(file), file.array("degrees")
+        parts = np.unique(file.array("halo_part"))
+    with where.open(groups, where.part) as file:
+        own = file.array("group")
+    columns = np.concatenate([own, from_halo(where, groups, "sent", parts)])
+    rows, group = np.unique(own, return_inverse=True)
+    summed = summed_rows(edges, group, len(rows), columns, offsets[-1], np.float64)
+    single = edges.dtype == np.float32
+    del edges
+    upper = _kept(summed, np.repeat(rows, np.diff(summed.indptr)) <= summed.indices)
+    masses = np.bincount(group, degrees, minlength=len(rows))
+    return {**_write_rows(where, rows, upper, masses, offsets), "single": single}
+
+
+def _kept(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
+    """Keep some of the entries of a matrix."""
+    before = np.zeros(len(kept) + 1, dtype=matrix.indptr.dtype)
+    np.cumsum(kept, out=before[1:])
+    parts = matrix.data[kept], matrix.indices[kept], before[matrix.indptr]
+    return sp.csr_array(parts, shape=matrix.shape)
+
+
+def _write_rows(
+    where: Where, rows: Array, upper: sp.csr_array, degrees: Array, offsets: Sequence[int]
+) -> Mapping[str, Any]:
+    """Write some rows of the graph of groups, in sections by the partition that their numbers belong to."""
+    upper.sort_indices()
+    cut = np.searchsorted(rows, offsets)
+    arrays, cuts = rows_in_sections("weights", upper, cut)
+    where.write(arrays | {"rows": rows, "degrees": degrees}, cuts | {"rows": cut, "degrees": cut})
+    return {"entries": upper.nnz, "of_part": np.diff(upper.indptr[cut])}
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Groups of some partitions next to each other, which become one.
+
+    Attributes
+    ----------
+    stage : str
+        The stage that wrote their rows.
+    parts : int
+        How many files it wrote.
+    offsets : tuple of int
+        Where the numbers of each partition begin, and where the last ones end.
+    runs : tuple of int
+        Where the partitions begin that become one, and where the last ones end.
+    """
+
+    stage: str
+    parts: int
+    offsets: tuple[int, ...]
+    runs: tuple[int, ...]
+
+    def numbers(self, part: int) -> tuple[int, int]:
+        """Tell where the numbers of groups begin that will be in one partition, and where they end."""
+        return self.offsets[self.runs[part]], self.offsets[self.runs[part + 1]]
+
+    def read(self, where: Where) -> tuple[Array, Array, Array, Array]:
+        """Read what will be in one partition: rows, columns and values of entries, and degrees."""
+        begin, end = self.numbers(where.part)
+        found: list[tuple[Array, Array, Array]] = []
+        degrees = np.zeros(end - begin)
+        for part in range(self.parts):
+            with where.open(self.stage, part) as file:
+                cut = file.cut("rows")
+                for section in range(self.runs[where.part], self.runs[where.part + 1]):
+                    if cut[section] == cut[section + 1]:
+                        continue
+                    rows, weights = file.section("rows", section), file.rows("weights", section)
+                    degrees[rows - begin] += file.section("degrees", section)
+                    rows = np.repeat(rows.astype(np.int32), np.diff(weights.indptr))
+                    found.append((rows, weights.indices, weights.data))
+        if not found:
+            return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0), degrees
+        rows, columns, values = (np.concatenate(each) for each in zip(*found, strict=True))
+        return rows, columns, values, degrees
+
+
+def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int]) -> Mapping[str, Any]:
+    """Merge groups of partitions that become one, until there are as many as its share.
+
+    Where this is the last one, it has the whole graph: then light groups merge if no edges are left.
+    """
+    rows, columns, values, degrees = gathered.read(where)
+    begin, end = gathered.numbers(where.part)
+    inside = (columns >= begin) & (columns < end)
+    rows, columns, values = rows[inside] - begin, columns[inside] - begin, values[inside]
+    upper = sp.csr_array((values, (rows, columns)), shape=(end - begin, end - begin))
+    del rows, columns, values, inside
+    inner = _mirrored(upper, weight_type(upper.data))
+    del upper
+    layer = Layer(Graph(inner, range(end - begin)), structure_keys(inner), degrees)
+    if len(gathered.runs) > 2:
+        lone = int(np.count_nonzero(np.diff(inner.indptr) == 0))
+        group = merged_along_edges(layer, shares[where.part] + lone)
+    else:
+        scales = contraction(layer, shares[0], np.zeros(len(layer), dtype=np.int32))
+        group = scales.spread(np.arange(len(scales.layers[-1])))
+    where.write({"group": group.astype(np.int64)})
+    return {"groups": int(group.max(initial=-1)) + 1}
+
+
+def sum_groups(where: Where, gathered: Gathered, merged: str, offsets: Sequence[int]) -> Mapping[str, Any]:
+    """Sum rows of the graph of groups by the groups that merged; `offsets` has where their numbers begin."""
+    number = renumbered(where, merged, offsets)
+    rows, columns, values, degrees = gathered.read(where)
+    own = slice(*gathered.numbers(where.part))
+    low, high = number[rows], number[columns]
+    values[(low == high) & (rows != columns)] *= 2.0  # both mirrored entries come to lie on the diagonal
+    del rows, columns
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    found, place = np.unique(np.concatenate([low, number[own]]), return_inverse=True)
+    shape = len(found), offsets[-1]
+    upper = sp.csr_array((values, (place[: len(low)], high.astype(np.int32))), shape=shape)
+    masses = np.bincount(place[len(low) :], degrees, minlength=len(found))
+    return {**_write_rows(where, found, upper, masses, offsets), "single": False}
+
+
+def renumbered(where: Where, merged: str, offsets: Sequence[int]) -> Array:
+    """Read the new number of every group."""
+    numbers: list[Array] = []
+    for part, begin in enumerate(offsets[:-1]):
+        with where.open(merged, part) as file:
+            numbers.append(file.array("group") + begin)
+    return np.concatenate(numbers)
+
+
+def assemble(where: Where, stage: str, files: int, nodes: int, dtype: str) -> Mapping[str, Any]:
+    """Put the graph of groups together, from rows in so many files."""
+    graph = _assembled(where, stage, files, nodes, dtype)
+    where.write(*rows_in_sections("weights", graph))
+    return {"nodes": nodes, "entries": graph.nnz}
+
+
+def count_islands(where: Where, stage: str, files: int, nodes: int, clusters: int) -> Mapping[str, Any]:
+    """Count the components that are heavy enough for a cluster of their own."""
+    graph = Graph(_assembled(where, stage, files, nodes, np.float32), range(nodes))
+    mass = np.bincount(graph.components, graph.degrees)
+    heavy = (mass > 0) & (mass >= STRAY_MASS * mass.sum() / clusters)
+    return {"islands": np.count_nonzero(heavy)}
+
+
+def _assembled(where: Where, stage: str, files: int, nodes: int, dtype: DTypeLike) -> sp.csr_array:
+    """Read the rows of all partitions and mirror them; rows overlap where nodes joined groups of others."""
+    counts = np.zeros(nodes, dtype=np.int64)
+    for part in range(files):
+        with where.open(stage, part) as file:
+            counts[file.array("rows")] += file.array("weights/counts")
+    ptr = _pointers(counts)
+    columns, weights, begins = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1]), ptr[:-1].astype(np.int64)
+    for part in range(files):
+        with where.open(stage, part) as file:
+            rows, some = file.array("rows"), file.array("weights/counts").astype(np.int64)
+            places = np.repeat(begins[rows] - np.cumsum(some) + some, some) + np.arange(some.sum())
+            columns[places] = file.array("weights/columns")
+            weights[places] = file.array("weights/values")
+            begins[rows] += some
+    upper = sp.csr_array((weights, columns, ptr), shape=(nodes, nodes))
+    del columns, weights
+    upper.sum_duplicates()
+    return _mirrored(upper, dtype)
+
+
+def _mirrored(upper: sp.csr_array, dtype: DTypeLike) -> sp.csr_array:
+    """Add the mirror image of the entries above the diagonal; columns are sorted."""
+    upper = sp.csr_array((upper.data.astype(dtype), upper.indices, upper.indptr), shape=upper.shape)
+    count, lower = upper.shape[0], upper.tocsc()
+    first = np.append(upper.indices, -1)[upper.indptr[:-1]]
+    loops = (first == np.arange(count)) & (np.diff(upper.indptr) > 0)
+    left, right = np.diff(lower.indptr) - loops, np.diff(upper.indptr)
+    ptr = _pointers(left.astype(np.int64) + right)
+    indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1], dtype=dtype)
+    for start, stop in pieces_by_load(ptr, ROOM):
+        some, before = slice(start, stop), ptr[start:stop].astype(np.int64)
+        for half, counts, begins in ((lower, left, before), (upper, right, before + left[some])):
+            within = np.arange(counts[some].sum()) - np.repeat(
+                np.cumsum(counts[some]) - counts[some], counts[some]
+            )
+            source = np.repeat(half.indptr[some], counts[some]) + within
+            target = np.repeat(begins, counts[some]) + within
+            indices[target], data[target] = half.indices[source], half.data[source]
+    return sp.csr_array((data, indices, ptr), shape=upper.shape)
+
+
+def _pointers(counts: Array) -> Array:
+    """Sum up how many entries rows have; with 64-bit pointers SciPy would widen the indices too."""
+    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if counts.sum() < 2**31 else np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    return ptr

@@ -1,0 +1,149 @@
+"""A run from the data to the result: the plan, and the stages in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from graphsoft.aliases import Progress
+from graphsoft.distributed.cells import lends_needed
+from graphsoft.distributed.contracting import contract
+from graphsoft.distributed.dealing import deal
+from graphsoft.distributed.dividing import divide
+from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.edges import build_blocks
+from graphsoft.distributed.executors import executor_of
+from graphsoft.distributed.finishing import finish
+from graphsoft.distributed.joining import join
+from graphsoft.distributed.plan import Plan, settled
+from graphsoft.distributed.planning import plan_of
+from graphsoft.distributed.reporting import Told, count_components, reported
+from graphsoft.distributed.routing import route
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.sources import Source, source_of
+from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
+from graphsoft.distributed.sweeping import BlocksInFiles
+from graphsoft.distributed.tasks import Record
+from graphsoft.engine.grouping import Limits
+from graphsoft.errors import InputError, shown
+from graphsoft.fitting.descending import descend, fits
+from graphsoft.fitting.settings import Settings, falling_sizes
+from graphsoft.input.checks import integer
+from graphsoft.methods import Relation
+
+__all__ = ["drive"]
+
+
+def drive(
+    X: Any,
+    settings: Settings,
+    directory: str | PathLike[str],
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
+
+    Parameters
+    ----------
+    X : PartitionedGraph, or anything that `source_of` takes
+    settings : Settings
+    directory : path-like
+        Made if it is not there.
+    client : distributed.Client or Executor, optional
+        Who does the tasks; this process if not given.
+    max_memory : int or str, optional
+        Bytes that a process may take.
+    partitions : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    Path
+        The directory, with the whole result.
+    """
+    folder = _folder(directory)
+    method = _method(settings)
+    if partitions is not None:
+        partitions = integer("partitions", partitions, 1)
+    with Run(folder, executor_of(client), progress) as run:
+        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+        falling_sizes(settings.levels, data.n)
+        plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions))
+        if not (folder / SUMMARY).exists():
+            _Drive(run, plan, settings, method).drive(data)
+    return folder
+
+
+def _folder(directory: Any) -> Path:
+    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
+        raise InputError("directory", f"got {shown(directory)}", "name a directory")
+    folder = Path(directory).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
+    return folder
+
+
+def _method(settings: Settings) -> Relation:
+    """Find the method of all levels, and refuse what cannot be done in partitions."""
+    methods = settings.methods
+    if not settings.polished or any(each != methods[0] for each in methods):
+        problem = "with a directory, levels are found by polished relation factorization only"
+        raise InputError(
+            "method", problem, "use method='relation' and polish=True, or leave out the directory"
+        )
+    method = methods[0]
+    assert isinstance(method, Relation)
+    if method.support != "adaptive":
+        problem = f"got support={method.support!r}, which needs all clusters of all points"
+        raise InputError("method", problem, "use support='adaptive', or leave out the directory")
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class _Drive:
+    """A run, and what is to be done."""
+
+    run: Run
+    plan: Plan
+    settings: Settings
+    method: Relation
+
+    def drive(self, data: Source | PartitionedGraph) -> None:
+        """Go through all stages; those that are done already take no time."""
+        run = self.run
+        plan, records, recall = self._graph(data)
+        contract(run, plan)
+        components = count_components(run)
+        groups = divide(run, plan, plan.levels, self._limits())
+        blocks = BlocksInFiles(run, plan, records)
+        begun = blocks.begin()
+        run.forget("central")
+        run.forget("group")
+        descended = descend(blocks, begun, groups, self.method)
+        found = fits(blocks, descended)
+        levels = finish(run, plan, descended)
+        blocks.forget_all()
+        told = Told(plan, records, recall, components)
+        report = reported(run, told, descended.courses, found)
+        columns = None if isinstance(data, PartitionedGraph) else data.columns
+        write_summary(run.directory, Summary(plan, tuple(levels), report, self.settings, columns))
+
+    def _graph(self, data: Source | PartitionedGraph) -> tuple[Plan, list[Record], float]:
+        """Make the graph in blocks; returns what `Told` says of it."""
+        run, plan = self.run, self.plan
+        if isinstance(data, PartitionedGraph):
+            return plan, deal(run, data, plan), 1.0
+        lends, recall = lends_needed(run, data, plan)
+        plan = settled(run.directory, replace(plan, lends=lends))
+        route(run, data, plan)
+        join(run, plan)
+        return plan, build_blocks(run, plan), recall
+
+    def _limits(self) -> Limits:
+        """Collect what groups of clusters must keep to."""
+        settings = self.settings
+        return Limits(settings.min_children or 0, settings.max_children or settings.levels[0])

@@ -1,0 +1,157 @@
+"""The end of a run: final numbers of clusters, memberships and labels as they stay, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import matmul
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.summary import LevelSummary
+from graphsoft.distributed.sweeping import own_rows
+from graphsoft.distributed.tasks import Where
+from graphsoft.fitting.descending import Descended
+from graphsoft.fitting.numbering import heaviest_first_within, with_columns
+from graphsoft.linalg.memberships import likeliest, rows_to_one
+
+__all__ = ["LASTING", "finish"]
+
+# Stages whose files belong to the result.
+LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
+# Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
+PIECE = 1 << 12
+
+
+def finish(run: Run, plan: Plan, descended: Descended) -> list[LevelSummary]:
+    """Write memberships and labels as they stay; returns what is small of each level, finest first.
+
+    Parameters
+    ----------
+    run : Run
+    plan : Plan
+    descended : Descended
+        In the files of the run.
+    """
+    links = _numbered(descended)
+    run.stage("number-clusters", write_numbers, [0], here=True, links=links)
+    run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
+    run.stage("send-home", send_home, plan.parts, levels=len(plan.levels), plan=plan)
+    run.stage("homes", write_homes, plan.chunks, plan=plan)
+    sizes = run.stage("add-sizes", add_sizes, [0], levels=len(plan.levels), partitions=plan.partitions)[0]
+    run.forget("send-home")
+    return [
+        LevelSummary(link.parents, link.mass, sizes[f"sizes-{level}"], link.graph)
+        for level, link in enumerate(links)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """A level with its clusters in their final order.
+
+    Attributes
+    ----------
+    number : ndarray of shape (m,)
+        The final number of each cluster.
+    mass : ndarray of shape (m,)
+    graph : csr_array of shape (m, m)
+    parents : csr_array of shape (m, m_above) or None
+    """
+
+    number: Array
+    mass: Array
+    graph: sp.csr_array
+    parents: sp.csr_array | None
+
+
+def _numbered(descended: Descended) -> list[_Level]:
+    """Give numbers to the clusters as `graphsoft.fitting.numbering` does, from the top level down."""
+    masses = [np.asarray(descended.finest.mass)]
+    for parents in descended.parents:
+        masses.append(np.asarray(parents.T @ masses[-1]))
+    found: list[_Level] = []
+    for mass, graph, own in zip(
+        reversed(masses), reversed(descended.graphs), [None, *reversed(descended.parents)], strict=True
+    ):
+        parents = None if own is None else with_columns(own, found[0].number)
+        order = heaviest_first_within(mass, parents)
+        number = np.argsort(order)
+        adjacency = with_columns(graph.adjacency[order], number)
+        found.insert(0, _Level(number, mass[order], adjacency, None if parents is None else parents[order]))
+    return found
+
+
+# Tasks
+
+
+def write_numbers(where: Where, *, links: Sequence[_Level]) -> None:
+    """Write the final numbers of the finest clusters, and the parents of all levels."""
+    arrays = {"number": links[0].number}
+    for level, link in enumerate(links):
+        if link.parents is not None:
+            arrays.update(rows_in_sections(f"parents-{level}", link.parents)[0])
+    where.write(arrays)
+
+
+def write_memberships(where: Where, *, of: str) -> None:
+    """Write the memberships of the nodes of a partition, with final numbers of clusters."""
+    with where.open("number-clusters", 0) as file:
+        number = file.array("number")
+    memberships = with_columns(rows_to_one(own_rows(where, of)), number)
+    pieces = np.append(np.arange(0, memberships.shape[0], PIECE), memberships.shape[0])
+    where.write(*rows_in_sections("memberships", memberships, pieces))
+
+
+def send_home(where: Where, *, levels: int, plan: Plan) -> None:
+    """Write for every chunk which of its rows this partition has, where they are, and their labels.
+
+    Also writes how many rows each cluster has in this partition.
+    """
+    with where.open("memberships", where.part) as file:
+        memberships = file.rows("memberships")
+    with where.open("number-clusters", 0) as file:
+        parents = [file.rows(f"parents-{level}") for level in range(levels - 1)]
+    with where.open("rows", where.part) as file:
+        rows, node = file.array("rows"), file.array("node")
+    home = np.empty((len(rows), 2 + levels), dtype=np.int32)
+    home[:, 0], home[:, 1] = rows % plan.chunk_rows, node
+    arrays: dict[str, Array] = {"home": home}
+    for level in range(levels):
+        upper = reduce(matmul, parents[:level], memberships)
+        labels = likeliest(rows_to_one(upper.tocsr()) if level else upper)
+        home[:, 2 + level] = labels[node]
+        arrays[f"sizes-{level}"] = np.bincount(home[:, 2 + level], minlength=upper.shape[1])
+    starts = [plan.chunk(chunk)[0] for chunk in plan.chunks]
+    where.write(arrays, {"home": np.append(np.searchsorted(rows, starts), len(rows))})
+
+
+def write_homes(where: Where, *, plan: Plan) -> None:
+    """Put together what the partitions say of the rows of a chunk."""
+    start, stop = plan.chunk(where.part)
+    found = np.empty((1 + 1 + len(plan.levels), stop - start), dtype=np.int32)
+    for part in plan.parts:
+        with where.open("send-home", part) as file:
+            home = file.section("home", where.part)
+        found[0, home[:, 0]] = part
+        found[1:, home[:, 0]] = home[:, 1:].T
+    labels = {f"labels-{level}": found[2 + level] for level in range(len(plan.levels))}
+    where.write({"part": found[0], "place": found[1], **labels})
+
+
+def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any]:
+    """Count the rows of each cluster, one partition after the other."""
+    sizes: dict[str, Array] = {}
+    for part in range(partitions):
+        with where.open("send-home", part) as file:
+            for level in range(levels):
+                name = f"sizes-{level}"
+                sizes[name] = file.array(name) + sizes.get(name, 0)
+    return sizes

@@ -1,0 +1,118 @@
+"""Nodes whose numbers say nothing of who is near whom are gathered into partitions with few edges between.
+
+1. Groups grow in rounds, over all blocks: some of the units, drawn by a hash, are centers, and every other
+   one joins the center of largest ``w / (d d)`` among its neighbors, as long as there is room. The groups are
+   the units of the next round, until these are few enough for one process.
+2. There the units are put in the order of a tree of contractions, which is cut into partitions of equal
+   load, and move between these while that saves crossing edges.
+3. Nodes move between the partitions, block by block, for as long as that helps much.
+
+A group is called by the node that it grew from, so it belongs to the block of that node. The load of a unit
+is the number of its nodes and of their entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.growing import choose_centers, fill_groups, merge_units, sum_units
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.settling import cut_units, label_nodes, move_nodes_of, number_nodes
+from graphsoft.distributed.tasks import Record
+
+__all__ = ["gathered"]
+
+# As soon as there are so many units, or so many for each partition, one process takes over; if it can hold
+# their entries at so many bytes each.
+UNITS, UNITS_EACH, BYTES_EACH = 1 << 16, 64, 100
+# A group has at most this part of the load of a partition.
+GROUP_SHARE = 1 / 16
+MAX_ROUNDS = 40
+# A round of moves is worth it if it saves this part of the crossing edges.
+MAX_MOVES, WORTH = 6, 0.03
+
+
+def gathered(run: Run, plan: Plan, starts: Array, blocks: list[Record]) -> Array:
+    """Give all nodes new numbers, partition by partition, in the files of "number-nodes".
+
+    Parameters
+    ----------
+    run : Run
+    plan : Plan
+    starts : ndarray of shape (P + 1,)
+        The first node of each block of the files "sort-edges".
+    blocks : list of Record
+        Of "sort-edges".
+
+    Returns
+    -------
+    ndarray of shape (P + 1,)
+        The first new number of each partition.
+    """
+    entries, nodes, alone = (sum(int(each[k]) for each in blocks) for k in ("entries", "nodes", "alone"))
+    load = entries + nodes - alone
+    rounds = _grown(
+        run, plan, starts, entries, nodes - alone, max(1, int(GROUP_SHARE * load / plan.partitions))
+    )
+    run.stage("cut-groups", cut_units, [0], rounds=rounds, starts=starts, partitions=plan.partitions)
+    before = np.concatenate(([0], np.cumsum([int(each["alone"]) for each in blocks])))
+    known: dict[str, Any] = {"starts": starts, "partitions": plan.partitions}
+    records = run.stage("label-nodes", label_nodes, plan.parts, rounds=rounds, before_alone=before, **known)
+    for number in range(rounds + 1):
+        for name in ("fill-groups", "sum-groups"):
+            if (name, number) not in (("fill-groups", rounds), ("sum-groups", 0)):
+                run.forget(f"{name}-{number}")
+    run.forget("cut-groups")
+    labels = _settled(run, plan, records, known)
+    counts = np.array([each["counts"] for each in labels[1]])
+    begins = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+    first = begins[:-1] + np.cumsum(counts, axis=0) - counts
+    run.stage("number-nodes", number_nodes, plan.parts, labels=labels[0], first=first)
+    run.forget(labels[0])
+    return begins
+
+
+def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: int) -> int:
+    """Grow groups until they are few; returns the number of rounds."""
+    few, most_entries = max(UNITS, UNITS_EACH * plan.partitions), plan.max_memory // (2 * BYTES_EACH)
+    rounds = 0
+    while (units > few or (entries > most_entries and units > UNITS_EACH)) and rounds < MAX_ROUNDS:
+        known: dict[str, Any] = {"number": rounds, "starts": starts}
+        run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)
+        run.stage(f"fill-groups-{rounds}", fill_groups, plan.parts, most=most, **known)
+        run.forget(f"choose-groups-{rounds}")
+        run.stage(f"merge-groups-{rounds}", merge_units, plan.parts, **known)
+        rounds += 1
+        made = run.stage(f"sum-groups-{rounds}", sum_units, plan.parts, number=rounds, starts=starts)
+        run.forget(f"merge-groups-{rounds - 1}")
+        if rounds > 1:
+            run.forget(f"sum-groups-{rounds - 1}")
+        units, entries = (sum(int(each[name]) for each in made) for name in ("units", "entries"))
+    return rounds
+
+
+def _settled(run: Run, plan: Plan, records: list[Record], known: dict[str, Any]) -> tuple[str, list[Record]]:
+    """Let nodes move between partitions; returns the stage with the best labels, and its records."""
+    name, best, fewest = "label-nodes", ("label-nodes", records), np.inf
+    for number in range(MAX_MOVES):
+        loads = np.sum([each["loads"] for each in records], axis=0)
+        moved = f"move-nodes-{number}"
+        made = run.stage(moved, move_nodes_of, plan.parts, labels=name, loads=loads, **known)
+        crossing = sum(int(each["crossing"]) for each in made)  # before they moved
+        if crossing > fewest:
+            run.forget(name)
+            run.forget(moved)
+            return best
+        if best[0] != name:
+            run.forget(best[0])
+        best = name, records
+        if crossing > (1 - WORTH) * fewest:
+            run.forget(moved)
+            return best
+        name, records, fewest = moved, made, crossing
+    run.forget(best[0])
+    return name, records

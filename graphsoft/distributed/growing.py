@@ -1,0 +1,201 @@
+"""Rounds in which groups of nodes grow over the blocks of a graph; see `graphsoft.distributed.gathering`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.tasks import Where
+from graphsoft.kernels import Rows, read_only
+from graphsoft.kernels.gathering import best_centers, filled_groups
+from graphsoft.parallel import pieces_by_load
+
+__all__ = ["Units", "choose_centers", "fill_groups", "leaders_of", "looked_up", "merge_units", "places_in"]
+__all__ += ["sum_units", "units_of"]
+
+# One of so many units is a center, which others join.
+CENTERS = 4
+# Entries that are summed at a time.
+AT_ONCE = 1 << 21
+
+
+class Units(NamedTuple):
+    """Units of one block in one round, with the edges to all others; self-loops do not matter.
+
+    Their ids rise. Columns are ids.
+    """
+
+    ids: Array
+    ptr: Array
+    columns: Array
+    weights: Array
+    degrees: Array
+    loads: Array
+
+
+def units_of(where: Where, number: int, block: int, starts: Array) -> Units:
+    """Read the units of a block before a round. Before the first one these are its nodes that have edges."""
+    if number:
+        with where.open(f"sum-groups-{number}", block) as file:
+            return Units(*(file.array(name) for name in Units._fields))
+    with where.open("sort-edges", block) as file:
+        ptr, columns, weights, degrees = (file.array(k) for k in ("ptr", "columns", "weights", "degrees"))
+    counts = np.diff(ptr)
+    some = np.flatnonzero(counts)
+    ids = (starts[block] + some).astype(np.int32)
+    ptr = np.concatenate(([0], ptr[some + 1]))
+    return Units(ids, ptr, columns, weights, degrees[some], counts[some] + 1)
+
+
+def looked_up(where: Where, number: int, name: str, ends: Array, starts: Array) -> Array:
+    """Look up degrees or loads of units of any blocks, whose ids rise."""
+    found = []
+    cuts = np.searchsorted(ends, starts)
+    for block in range(len(starts) - 1):
+        some = ends[cuts[block] : cuts[block + 1]]
+        if not len(some):
+            continue
+        stage = f"sum-groups-{number}" if number else "sort-edges"
+        with where.open(stage, block) as file:
+            places = np.searchsorted(file.array("ids"), some) if number else some - starts[block]
+            found.append(file.array(name)[places])
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def places_in(ends: Array, columns: Array) -> Array:
+    """Find columns among ids that rise, some at a time; the columns themselves are written over."""
+    for start in range(0, len(columns), 1 << 20):
+        some = columns[start : start + (1 << 20)]
+        some[:] = np.searchsorted(ends, some)
+    return columns
+
+
+def choose_centers(where: Where, number: int, starts: Array) -> None:
+    """Choose for each unit the center that it would join, and ask the center's block.
+
+    Units without edges ask to join the first of them in the block.
+    """
+    units = units_of(where, number, where.part, starts)
+    ends = np.unique(units.columns)
+    degrees = looked_up(where, number, "degrees", ends, starts)
+    columns = places_in(ends, units.columns)
+    best, scores = np.empty(len(units.ids), dtype=np.int64), np.empty(len(units.ids))
+    rows = Rows(units.ptr, columns, units.weights)
+    with np.errstate(over="ignore"):
+        best_centers(rows, units.ids, ends, _are_centers(ends, number), degrees, best, scores)
+    asking = (best >= 0) & ~_are_centers(units.ids, number)
+    targets = np.full(len(best), -1, dtype=np.int32)
+    targets[asking] = ends[best[asking]]
+    free = np.flatnonzero(best == -2)
+    targets[free[1:]] = units.ids[free[:1]]
+    chosen = np.flatnonzero(targets >= 0)
+    chosen = chosen[np.lexsort((units.ids[chosen], -scores[chosen] / units.degrees[chosen], targets[chosen]))]
+    arrays = {"units": units.ids[chosen], "targets": targets[chosen], "loads": units.loads[chosen]}
+    arrays["scores"] = scores[chosen] / units.degrees[chosen]
+    where.write(arrays, dict.fromkeys(arrays, np.searchsorted(arrays["targets"], starts)))
+
+
+def _are_centers(ids: Array, number: int) -> Array:
+    """Draw centers by a hash of their ids, others in each round."""
+    bits = ids.astype(np.uint64) + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return (bits >> np.uint64(33)) % np.uint64(CENTERS) == 0
+
+
+def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
+    """Answer the units that would join a center: those with the largest scores join while there is room.
+
+    The others, which want the same center, form groups of their own.
+    """
+    names = ("units", "targets", "loads", "scores")
+    asked: dict[str, list[Array]] = {name: [] for name in names}
+    for block in range(len(starts) - 1):
+        with where.open(f"choose-groups-{number}", block) as file:
+            for name in names:
+                asked[name].append(file.section(name, where.part))
+    units, targets, loads, scores = (np.concatenate(asked.pop(name)) for name in names)
+    order = np.lexsort((units, -scores, targets))
+    units, targets, loads = units[order], targets[order], loads[order]
+    wanted, which = np.unique(targets, return_inverse=True)
+    if number:
+        of_targets = looked_up(where, number, "loads", wanted, starts)
+    else:
+        own = units_of(where, 0, where.part, starts)
+        of_targets = own.loads[np.searchsorted(own.ids, wanted)]
+        del own
+    leaders = np.empty_like(units)
+    filled_groups(units, targets, loads, of_targets[which].astype(np.int64), most, leaders)
+    joined = np.flatnonzero(leaders != units)
+    joined = joined[np.argsort(units[joined])]
+    arrays = {"units": units[joined], "leaders": leaders[joined]}
+    where.write(arrays, dict.fromkeys(arrays, np.searchsorted(arrays["units"], starts)))
+
+
+def leaders_of(where: Where, number: int, ids: Array, starts: Array) -> Array:
+    """Tell which groups units of any blocks are in after a round."""
+    found = ids.copy()
+    for block in range(len(starts) - 1):
+        with where.open(f"fill-groups-{number}", block) as file:
+            units = file.array("units")
+            if len(units):
+                places = np.minimum(np.searchsorted(units, ids), len(units) - 1)
+                hit = units[places] == ids
+                found[hit] = file.array("leaders")[places[hit]]
+    return found
+
+
+def merge_units(where: Where, number: int, starts: Array) -> None:
+    """Sum the rows of the units of a block by groups, and send them to the blocks of these groups."""
+    units = units_of(where, number, where.part, starts)
+    ends = np.unique(units.columns)
+    own, others = (leaders_of(where, number, ids, starts) for ids in (units.ids, ends))
+    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for start, stop in pieces_by_load(units.ptr, AT_ONCE) if len(units.ids) else ():
+        part = slice(int(units.ptr[start]), int(units.ptr[stop]))
+        rows = np.repeat(own[start:stop], np.diff(units.ptr[start : stop + 1]))
+        columns = others[np.searchsorted(ends, units.columns[part])]
+        kept = rows != columns
+        key = (rows[kept].astype(np.int64) << 32) | columns[kept]
+        summed = _summed(key, units.weights[part][kept])
+        keys.append(summed[0])
+        weights.append(summed[1])
+    order = np.argsort(own, kind="stable")
+    groups = {"ids": own[order], "degrees": units.degrees[order], "loads": units.loads[order]}
+    del units
+    key, weight = _summed(np.concatenate(keys), np.concatenate(weights))
+    edges = {"keys": key, "weights": weight}
+    cuts = dict.fromkeys(groups, np.searchsorted(groups["ids"], starts))
+    cuts |= dict.fromkeys(edges, np.searchsorted(key, starts << 32))
+    where.write(groups | edges, cuts)
+
+
+def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
+    """Sum values by their keys, which rise in the result."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not len(begins):
+        return keys, values
+    return keys[begins], np.add.reduceat(values[order], begins)
+
+
+def sum_units(where: Where, number: int, starts: Array) -> dict[str, Any]:
+    """Sum what all blocks know of the groups of this one, which are the units of the next round."""
+    names = ("ids", "degrees", "loads", "keys", "weights")
+    parts: dict[str, list[Array]] = {name: [] for name in names}
+    for block in range(len(starts) - 1):
+        with where.open(f"merge-groups-{number - 1}", block) as file:
+            for name in names:
+                parts[name].append(file.section(name, where.part))
+    ids, degrees, loads, keys, weights = (np.concatenate(parts.pop(name)) for name in names)
+    units, degrees = _summed(ids, degrees)
+    loads = _summed(ids, loads)[1]
+    keys, weights = _summed(keys, weights)
+    ptr = np.searchsorted(keys >> 32, np.append(units, np.iinfo(np.int32).max))
+    columns = (keys & 0xFFFFFFFF).astype(np.int32)
+    made = Units(units, ptr, columns, weights, degrees, loads)
+    where.write(made._asdict())
+    return {"units": len(units), "entries": len(columns)}

@@ -1,0 +1,183 @@
+"""Groups of nodes in each partition: nodes merge along the edges inside it, and lone ones join others.
+
+A node is lone if all its neighbors are in other partitions. It cannot merge in its own, so it joins the group
+of its nearest neighbor. Groups left lone would make the small graph a graph of borders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.files import ArrayFile
+from graphsoft.distributed.tasks import Where
+from graphsoft.engine.scales import Layer, merged_along_edges
+from graphsoft.engine.ties import ranks, structure_keys
+from graphsoft.graph.graph import Graph
+
+__all__ = ["adopt_nodes", "from_halo", "merge_nodes", "number_groups", "read_edges", "shares_of_goal"]
+
+NO_GROUP = -1
+# What the number of its nodes counts for the share of a partition, beside their mass.
+NODES_WORTH = 1e-3
+
+
+def shares_of_goal(goal: int, nodes: Array, masses: Array) -> Array:
+    """Share out among partitions how many groups are wanted: by mass, but to none more than it has nodes.
+
+    Examples
+    --------
+    >>> shares_of_goal(10, np.array([3, 50, 50]), np.array([20.0, 10.0, 10.0])).tolist()
+    [3, 4, 4]
+    """
+    shares = np.zeros(len(nodes), dtype=np.int64)
+    # nodes without edges have no mass, but if they were worth nothing there might be too few groups
+    worth = masses / (masses.sum() or 1.0) + NODES_WORTH * nodes / nodes.sum()
+    while True:
+        free = shares < nodes
+        left = goal - int(shares.sum())
+        if left <= 0 or not free.any():
+            return shares
+        part = np.ceil(left * worth[free] / worth[free].sum()).astype(np.int64)
+        shares[free] = np.minimum(shares[free] + part, nodes[free])
+
+
+def read_edges(file: ArrayFile) -> sp.csr_array:
+    """Read the edges of a block; the columns are its nodes, and then those of the halo."""
+    ptr, columns, weights = file.array("ptr"), file.array("columns"), file.array("weights")
+    if ptr[-1] < 2**31:  # with 64-bit pointers SciPy would widen the indices too
+        ptr = ptr.astype(np.int32)
+    width = len(ptr) - 1 + file.shape("halo_part")[0]
+    return sp.csr_array((weights, columns, ptr), shape=(len(ptr) - 1, width))
+
+
+def merge_nodes(where: Where, shares: Sequence[int] | None) -> Mapping[str, Any]:
+    """Merge the nodes of a partition along its inner edges, with their degrees in the whole graph.
+
+    `shares` has the number of groups for each partition, where lone nodes and those without edges count in
+    addition; without it every node stays a group of its own.
+    """
+    with where.open("graph", where.part) as file:
+        sent, cut, count = file.array("sent"), file.cut("sent"), file.shape("degrees")[0]
+        group, groups = np.arange(count, dtype=np.int32), count
+        if shares is not None and count:
+            group, groups = _merged(file, shares[where.part])
+        degrees = file.array("degrees")[sent]
+    home = np.full(count, where.part, dtype=np.int32)
+    arrays = {"home": home, "group": group}
+    arrays |= {"sent_home": home[sent], "sent_group": group[sent], "sent_degrees": degrees}
+    where.write(arrays, {"sent_home": cut, "sent_group": cut, "sent_degrees": cut})
+    return {"groups": groups, "lone": np.count_nonzero(group == NO_GROUP)}
+
+
+def _merged(file: ArrayFile, share: int) -> tuple[Array, int]:
+    """Group the nodes of a block: the number of each node's group, none for lone ones; and how many groups."""
+    inner, has_own, has_foreign = _inner(read_edges(file))
+    degrees, count = file.array("degrees"), len(has_own)
+    fewest = max(1, share) + int(np.count_nonzero(~has_own))
+    group = merged_along_edges(Layer(Graph(inner, range(count)), structure_keys(inner), degrees), fewest)
+    lone, bare = ~has_own & has_foreign, np.flatnonzero(degrees == 0)
+    if len(bare):  # they are alike, and there may be many
+        some = min(len(bare), max(1, share))
+        group[bare] = group[bare[np.arange(len(bare)) // -(-len(bare) // some) * -(-len(bare) // some)]]
+    found = np.zeros(count + 1, dtype=bool)
+    found[group[~lone]] = True
+    numbers = np.cumsum(found, dtype=np.int32) - 1
+    group = np.where(lone, NO_GROUP, numbers[group]).astype(np.int32)
+    return group, int(numbers[-1]) + 1
+
+
+def _inner(edges: sp.csr_array) -> tuple[sp.csr_array, Array, Array]:
+    """Keep the edges inside a block; and tell which nodes have an edge to another inside, and to the halo."""
+    count = edges.shape[0]
+    rows = np.repeat(np.arange(count, dtype=np.int32), np.diff(edges.indptr))
+    own = edges.indices < count
+    has_own, has_foreign = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    has_own[rows[own & (edges.indices != rows)]] = True
+    has_foreign[rows[~own]] = True
+    ptr = np.zeros_like(edges.indptr)
+    np.cumsum(np.bincount(rows[own], minlength=count), out=ptr[1:])
+    del rows
+    inner = sp.csr_array((edges.data[own], edges.indices[own], ptr), shape=(count, count))
+    return inner, has_own, has_foreign
+
+
+def from_halo(where: Where, stage: str, name: str, parts: Array) -> Array:
+    """Collect what the owners of the halo sent, in the order of the halo.
+
+    `parts` has the partitions that the halo is of.
+    """
+    found: list[Array] = []
+    for part in parts.tolist():
+        with where.open(stage, part) as file:
+            found.append(file.section(name, where.part))
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int32)
+
+
+def adopt_nodes(where: Where, merged: str, before: str) -> Mapping[str, Any]:
+    """Let each lone node join the group of its nearest neighbor that has one, by the largest ``w / (d d)``.
+
+    Parameters
+    ----------
+    where : Where
+    merged : str
+        The stage in which nodes merged.
+    before : str
+        The one before this, in which some lone nodes found a group already.
+    """
+    with where.open(before, where.part) as file:
+        home, group = file.array("home"), file.array("group")
+    with where.open("graph", where.part) as file:
+        sent, cut = file.array("sent"), file.cut("sent")
+        lone = np.flatnonzero(group == NO_GROUP)
+        if len(lone):
+            parts = np.unique(file.array("halo_part"))
+            edges = read_edges(file)[lone]
+    if len(lone):
+        there = {name: from_halo(where, before, f"sent_{name}", parts) for name in ("home", "group")}
+        best = _nearest(edges, there["group"], from_halo(where, merged, "sent_degrees", parts))
+        joins = best >= 0
+        home[lone[joins]] = there["home"][best[joins]]
+        group[lone[joins]] = there["group"][best[joins]]
+    where.write(
+        {"home": home, "group": group, "sent_home": home[sent], "sent_group": group[sent]},
+        {"sent_home": cut, "sent_group": cut},
+    )
+    return {"lone": np.count_nonzero(group == NO_GROUP)}
+
+
+def _nearest(edges: sp.csr_array, group: Array, degrees: Array) -> Array:
+    """Find for each row the node of the halo with a group to which ``w / d`` is largest, -1 for none.
+
+    Of equal ones the first in the halo, whose order is fixed.
+    """
+    rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+    place = edges.indices - (edges.shape[1] - len(group))
+    kept = np.flatnonzero(place >= 0)
+    kept = kept[group[place[kept]] != NO_GROUP]
+    rows, place = rows[kept], place[kept]
+    score = ranks(edges.data[kept].astype(np.float64) / degrees[place])
+    order = np.lexsort((place, -score, rows))
+    found, first = np.unique(rows[order], return_index=True)
+    best = np.full(edges.shape[0], -1, dtype=np.int64)
+    best[found] = place[order[first]]
+    return best
+
+
+def number_groups(where: Where, before: str, groups: Sequence[int], offsets: Sequence[int]) -> None:
+    """Give the groups of all partitions their numbers; a node that is still lone is a group of its own.
+
+    `groups` has how many groups each partition found, and `offsets` where its numbers begin.
+    """
+    with where.open(before, where.part) as file:
+        home, group = file.array("home"), file.array("group")
+    with where.open("graph", where.part) as file:
+        sent, cut = file.array("sent"), file.cut("sent")
+    lone = np.flatnonzero(group == NO_GROUP)
+    group[lone] = groups[where.part] + np.arange(len(lone))
+    number = np.asarray(offsets, dtype=np.int64)[home] + group
+    where.write({"group": number, "sent": number[sent]}, {"sent": cut})

@@ -1,0 +1,107 @@
+"""Rows of npy files, and of other files with the bytes of one array: read by seeks, never mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphsoft.aliases import Array
+from graphsoft.distributed.row_pieces import (
+    DAMAGED,
+    PIECE,
+    check_numbers,
+    file_traits,
+    open_bytes,
+    read_exactly,
+)
+from graphsoft.errors import InputError
+
+__all__ = ["NpyRows", "npy_rows"]
+
+NEAR = 1 << 16  # bytes that cost as much to read as to leave out
+
+
+@dataclass(frozen=True)
+class NpyRows:
+    """An array of two dimensions in a file.
+
+    Attributes
+    ----------
+    path : str
+    length, width : int
+    dtype : str
+    offset : int
+        Where its bytes begin.
+    by_column : bool
+        Whether it is stored column after column (Fortran order).
+    """
+
+    path: str
+    length: int
+    width: int
+    dtype: str
+    offset: int
+    by_column: bool = False
+
+    sparse = False
+    columns = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has at least."""
+        return self.offset + self.length * self._row_bytes
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.width * np.dtype(self.dtype).itemsize
+
+    def pieces(self, start: int, stop: int) -> Iterator[Array]:
+        """Read rows, in blocks that fit the cache of a processor."""
+        step = max(1, PIECE // self._row_bytes)
+        with open_bytes(self.path, self.size) as file:
+            for begin in range(start, stop, step):
+                rows = min(step, stop - begin)
+                if not self.by_column:
+                    values = np.empty((rows, self.width), dtype=self.dtype)
+                    file.seek(self.offset + begin * self._row_bytes)
+                    read_exactly(file, values, self.path)
+                    yield values
+                    continue
+                values = np.empty((self.width, rows), dtype=self.dtype)
+                for column in range(self.width):
+                    file.seek(self.offset + (column * self.length + begin) * values.itemsize)
+                    read_exactly(file, values[column], self.path)
+                yield values.T
+
+    def together(self, rows: Array) -> Array:
+        """Give rows that are best read in one go the same number."""
+        return rows // max(1, NEAR // self._row_bytes)
+
+    def traits(self) -> list[Any]:
+        """Tell what the file is known by."""
+        return [*file_traits(self.path), self.dtype, self.offset, self.by_column]
+
+
+def npy_rows(path: str) -> NpyRows:
+    """Read the header of an npy file, and compare it with the length of the file."""
+    with open_bytes(path) as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            # version 3 differs from 2 in the letters of names only, and records are refused
+            read = {1: np.lib.format.read_array_header_1_0}.get(
+                version[0], np.lib.format.read_array_header_2_0
+            )
+            shape, by_column, dtype = read(file)
+        except (ValueError, SyntaxError, EOFError, TypeError, OverflowError) as error:
+            reason = " ".join(str(error).split())[:100]
+            raise InputError("X", f"{path!r} is no npy file ({reason})", DAMAGED) from None
+        offset = file.tell()
+    check_numbers(path, shape, dtype)
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise InputError("X", f"{path!r} has the shape {shape}", DAMAGED)
+    found = NpyRows(path, shape[0], shape[1], dtype.str, offset, by_column)
+    with open_bytes(path, found.size):
+        return found

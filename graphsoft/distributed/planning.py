@@ -1,0 +1,249 @@
+"""How a run is cut: into how many partitions, and how many rows are read together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from graphsoft.available import available_memory
+from graphsoft.distributed.dealing import bytes_needed as graph_bytes
+from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.joining import bytes_needed as points_bytes
+from graphsoft.distributed.plan import Plan, earlier
+from graphsoft.distributed.sources import Source
+from graphsoft.errors import InputError, shown
+from graphsoft.fitting.memory import memory_text
+from graphsoft.fitting.settings import Settings
+from graphsoft.input.checks import integer
+from graphsoft.methods.saving import pack_method
+
+__all__ = ["chunk_rows_of", "memory_of", "partitions_of", "plan_of", "sweeps_bytes"]
+
+# A process of Python with what it imports takes this much before it reads anything.
+OF_PROCESS = 250_000_000
+# The part of the memory that tasks are planned to use: the rest is for what allocators keep, and for what a
+# process reads and writes beside its tasks.
+USED = 0.7
+# The largest partition needs so many times what an average one does.
+UNEVEN = 1.25
+# Partitions are not larger than this, so that there is work for several processes.
+MOST_ROWS = 250_000
+# Rows that are read together: at most so many, and at least so many however long they are.
+MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 18, 1 << 8
+# The part of the memory that rows may take that are read together; they are copied several times.
+READ = 1 / 12
+LOOKED_AT = 1 << 12
+# Edges of a node for each of its neighbors: it may be in the list of a node that is not in its own.
+UNION = 1.7
+# The central graph has so many nodes, or so many for each of the finest clusters.
+COARSE, COARSE_EACH = 50_000, 30
+# Stands for the number of lends until it is known.
+UNKNOWN = -1
+# Of the memory that there is, a process that is not told otherwise takes this part.
+OF_AVAILABLE = 0.8
+UNITS = {
+    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
+    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
+}  # fmt: skip
+
+
+def memory_of(given: Any, client: Any) -> int:
+    """Tell how many bytes a process may take.
+
+    Parameters
+    ----------
+    given : int, str or None
+        A number of bytes, or a text such as ``"2GB"``. By default it is the limit of the smallest worker, or
+        80 % of what is available here.
+    client : object or None
+
+    Examples
+    --------
+    >>> memory_of("2GB", None), memory_of("512 MiB", None), memory_of(10**9, None)
+    (2000000000, 536870912, 1000000000)
+    >>> memory_of("much", None)
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: max_memory: got 'much'. Remedy: use bytes, or a text such as '2GB'.
+    """
+    if given is not None:
+        return _checked(_bytes_of(given))
+    workers = []
+    if hasattr(client, "scheduler_info"):
+        workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
+    limits = [int(worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
+    if limits:
+        return _checked(min(limits))
+    return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))
+
+
+def _checked(size: int) -> int:
+    least = ceil(1.1 * OF_PROCESS / USED)
+    if size < least:
+        problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(OF_PROCESS)}"
+        raise InputError("max_memory", problem, f"allow at least {memory_text(least)}")
+    return size
+
+
+def _bytes_of(given: Any) -> int:
+    if isinstance(given, str):
+        found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?i?)b?\s*", given.lower())
+        if found is not None and found[2] in UNITS:
+            return int(float(found[1]) * UNITS[found[2]])
+    elif not isinstance(given, bool):
+        return integer("max_memory", given, 1)
+    raise InputError("max_memory", f"got {shown(given)}", "use bytes, or a text such as '2GB'")
+
+
+def chunk_rows_of(row_bytes: int, max_memory: int) -> int:
+    """Tell how many rows are read together; this depends on their length and on the memory alone.
+
+    Examples
+    --------
+    >>> chunk_rows_of(8 * 16, 2_000_000_000), chunk_rows_of(8 * 10_000, 1_000_000_000)
+    (262144, 468)
+    """
+    fits = int(READ * (USED * max_memory - OF_PROCESS)) // max(1, row_bytes)
+    return max(LEAST_AT_ONCE, min(MOST_AT_ONCE, fits))
+
+
+def partitions_of(
+    rows: int, given: int | None, max_memory: int, needed: Callable[[int], Mapping[str, float]]
+) -> int:
+    """Choose the number of partitions, or refuse a number with which one would be too large.
+
+    Parameters
+    ----------
+    rows : int
+    given : int or None
+        The number that the caller wants.
+    max_memory : int
+    needed : callable
+        The bytes that a task of each stage needs for one of so many partitions of equal size.
+
+    Examples
+    --------
+    >>> partitions_of(1_000_000, None, 2_000_000_000, lambda count: {"sort-edges": 1e9 / count})
+    4
+    >>> partitions_of(1_000_000, None, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
+    14
+    >>> partitions_of(1_000_000, 2, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: partitions: got 2, and the largest may need 3.1 GB to sort edges, \
+where a process has room for 450 MB. Remedy: use at least 14, or allow more with max_memory.
+    """
+    room = USED * max_memory - OF_PROCESS
+
+    def peak(count: int) -> tuple[float, str]:
+        return max((size * (UNEVEN if count > 1 else 1.0), stage) for stage, size in needed(count).items())
+
+    low, high = 0, rows  # too few, and enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if peak(middle)[0] <= room else (middle, high)
+    least = 1 if peak(1)[0] <= room else high
+    size, stage = peak(least)
+    if size > room:
+        problem = f"{_needs(size, stage)} whatever the partitions are, where {_has(room)}"
+        raise InputError("max_memory", problem, "allow more")
+    if given is None:
+        return max(least, min(rows, ceil(rows / MOST_ROWS)))
+    if given > rows:
+        raise InputError("partitions", f"got {given} for {rows} rows", f"use at most {rows}")
+    size, stage = peak(given)
+    if size > room:
+        problem = f"got {given}, and the largest {_needs(size, stage)}, where {_has(room)}"
+        raise InputError("partitions", problem, f"use at least {least}, or allow more with max_memory")
+    return given
+
+
+def _needs(size: float, stage: str) -> str:
+    return f"may need {memory_text(size)} to {stage.replace('-', ' ')}"
+
+
+def _has(room: float) -> str:
+    return f"a process has room for {memory_text(room)}"
+
+
+def sweeps_bytes(nodes: int, neighbors: float, halo: float = 1.5, held: float = 14.0) -> int:
+    """Count what a sweep over a partition needs.
+
+    Parameters
+    ----------
+    nodes : int
+    neighbors : float
+        Edges of a node.
+    halo : float
+        Nodes of the halo for each own node.
+    held : float
+        Clusters that a node holds, most after the first wide sweep.
+
+    Examples
+    --------
+    >>> sweeps_bytes(100_000, 16)
+    183400000
+    """
+    edges = neighbors * (4 + 4) + 4 + 8
+    entry = 4 + 8
+    # rows of the halo are read and joined; a step makes new rows, which are cut by partitions before writing
+    memberships = 2 * (1 + halo) * held * entry + (3 + halo) * held * entry
+    return int(nodes * (1.5 * edges + memberships + 8 * (2 + halo)))
+
+
+def plan_of(
+    data: Source | PartitionedGraph,
+    settings: Settings,
+    directory: Path,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    partitions: int | None = None,
+) -> Plan:
+    """Make the plan of a run; what was left open is as it was in an earlier call for the same directory.
+
+    How many partitions see each point is not known yet.
+    """
+    before = earlier(directory) or {}
+    memory = before.get("max_memory", 0)
+    if max_memory is not None or not memory:
+        asked = memory_of(max_memory, client)
+        memory = asked if asked < memory or not memory else memory  # more than before is no harm
+    finest, points = settings.levels[0], not isinstance(data, PartitionedGraph)
+    plan = Plan(
+        kind="points" if points else "graph", rows=data.n, features=data.d if points else 0,
+        sparse=points and data.sparse, partitions=1, chunk_rows=MOST_AT_ONCE,
+        lends=UNKNOWN if points else 0, n_neighbors=settings.n_neighbors, metric=settings.metric,
+        weights=settings.weights, levels=settings.levels, max_memory=memory,
+        coarse_nodes=max(COARSE, COARSE_EACH * finest), identity=data.identity(),
+        asked={
+            "method": pack_method(settings.methods[0]),
+            "min_children": settings.min_children, "max_children": settings.max_children,
+        },
+    )  # fmt: skip
+    if isinstance(data, PartitionedGraph):
+        edges = 2 * sum(file.edges for file in data.files) / data.n
+
+        def needed(count: int) -> Mapping[str, float]:
+            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
+            return graph_bytes(replace(plan, partitions=count), data) | sweeps
+    else:
+        plan = replace(plan, chunk_rows=chunk_rows_of(_row_bytes(data), memory))
+        edges = UNION * settings.n_neighbors
+
+        def needed(count: int) -> Mapping[str, float]:
+            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
+            return points_bytes(replace(plan, partitions=count), data) | sweeps
+
+    if partitions is None:
+        partitions = before.get("partitions")
+    return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed))
+
+
+def _row_bytes(source: Source) -> int:
+    """Tell how long a row is; of sparse rows the first ones are looked at."""
+    if not source.sparse:
+        return 8 * source.d
+    some = source.rows(0, min(source.n, LOOKED_AT))
+    return 12 * ceil(some.nnz / some.shape[0]) + 4

@@ -1,0 +1,58 @@
+"""How well memberships explain a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import scipy.sparse as sp
+
+from graphsoft.engine.blocks import Blocks, OneBlock, Seen, State
+from graphsoft.engine.sweeps import log_likelihood_and_gap
+from graphsoft.graph.graph import Graph
+
+__all__ = ["Fit", "assess", "fit_of"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well memberships explain a graph.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+    gap : float
+        The largest gain of a cluster that a node does not hold, minus one; 0 at an optimum.
+    """
+
+    log_likelihood: float
+    gap: float
+
+
+def assess(graph: Graph, memberships: sp.csr_array) -> Fit:
+    """Compute the log-likelihood of any memberships, and how far they are from an optimum."""
+    blocks = OneBlock(graph)
+    return fit_of(blocks, blocks.begin(memberships))
+
+
+def fit_of(blocks: Blocks, state: State, parents: sp.csr_array | None = None) -> Fit:
+    """Compute how well memberships explain a graph, or those of the parents of their clusters if given.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    state : State
+        Memberships in m clusters.
+    parents : csr_array of shape (m, m_above), optional
+    """
+    found = blocks.look(_assessed, state, parents=parents)
+    likelihood = sum(float(each["log_likelihood"]) for each in found)
+    return Fit(likelihood + 2.0 * blocks.degree_logs, max(float(each["gap"]) for each in found))
+
+
+def _assessed(seen: Seen, parents: sp.csr_array | None) -> dict[str, float]:
+    if parents is not None:
+        upper = (seen.memberships @ parents).tocsr()
+        seen = replace(seen, memberships=upper, mass=parents.T @ seen.mass)
+    log_likelihood, gap = log_likelihood_and_gap(seen)
+    return {"log_likelihood": log_likelihood, "gap": gap}
