@@ -17,16 +17,14 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.neighbors.nearest import PRODUCT_REACH, SearchGraph, nearest_among
-from graphsoft.neighbors.points import DIRECTIONS, Points, RowLookup
+from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
-from graphsoft.parallel import blocks
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, scaled, warn_of_empty
 from graphsoft.result.reference_points import search_entries
 from graphsoft.result.stored_files import StoredFiles
 
 __all__ = ["predicted"]
 
-AT_ONCE = 1 << 22  # distances between rows and centers of cells
 DIGITS = 16  # bits by which a median is found at a time
 
 
@@ -70,13 +68,13 @@ def predicted(
     if count == 0:
         return [sp.csr_array((0, files.plan.levels[level])) for level in levels]
     found, done = _Found.none(count, files.plan.n_neighbors), 0
-    visits = _parts_to_visit(files, rows)
-    for part in np.unique(visits).tolist():
+    visits = files.cells.partitions_of(rows, files.plan.lends)
+    for part in np.unique(visits[visits >= 0]).tolist():
         asking = np.flatnonzero((visits == part).any(axis=1))
         _look_into(files, part, rows, asking, found)
         done += int(np.count_nonzero(visits == part))
         if progress is not None:
-            progress("neighbors", done, visits.size)
+            progress("neighbors", done, int(np.count_nonzero(visits >= 0)))
     step = _step(files, found)
     return [_memberships(files, step, level) for level in levels]
 
@@ -92,29 +90,6 @@ def _checked(files: StoredFiles, X: Any) -> Any:
         raise InputError("X", problem, "make the hierarchy with weights='local-scaling'")
     refuse_other_columns(X, files.summary.columns)
     return scaled(checked_rows(X, [plan.features], plan.sparse, "features"), report.scaling)
-
-
-def _parts_to_visit(files: StoredFiles, rows: Any) -> Array:
-    """Choose for each row the partitions of the nearest cells, as many as saw each point in the run."""
-    centers, partition = files.cells
-    wanted = min(files.plan.lends + 1, len(np.unique(partition)))
-    chosen = np.empty((rows.shape[0], wanted), dtype=np.int64)
-    for start, stop in blocks(rows.shape[0], max(1, AT_ONCE // len(centers))):
-        squares = _squared_distances(rows[start:stop], centers, files.plan.metric)
-        parts = partition[np.argsort(squares, axis=1, kind="stable")]
-        # the first cell of each partition in the order of distance
-        ranks = np.full((stop - start, files.plan.partitions), len(centers))
-        np.minimum.at(ranks, (np.arange(stop - start)[:, None], parts), np.arange(len(centers)))
-        chosen[start:stop] = np.argsort(ranks, axis=1, kind="stable")[:, :wanted]
-    return chosen
-
-
-def _squared_distances(rows: Any, centers: Array, metric: str) -> Array:
-    """Compute squared distances to centers of cells, but for what depends on the row alone."""
-    points = Points.of(rows, metric if metric in DIRECTIONS else "euclidean")
-    values = points.multiplied() if points.sparse else points.values * points.factors[:, None]
-    values = values * 2.0**points.exponent
-    return np.asarray(np.square(centers).sum(axis=1) - 2.0 * np.asarray(values @ centers.T))
 
 
 def _look_into(files: StoredFiles, part: int, rows: Any, asking: Array, found: _Found) -> None:
