@@ -15,8 +15,9 @@ import click
 from graphsoft.cli.fitting import cluster, graph, hierarchy, suggest
 from graphsoft.cli.models import compare, convert, describe, explore, info, predict
 from graphsoft.cli.options import NAMES
+from graphsoft.cli.running import run as run_beyond_memory
 from graphsoft.cli.terminal import say
-from graphsoft.errors import GraphsoftWarning, InputError
+from graphsoft.errors import GraphsoftWarning, InputError, RunStopped
 from graphsoft.version import installed_version
 
 __all__ = ["main", "run"]
@@ -41,7 +42,7 @@ class _Program(click.Group):
             # so that the flush at exit does not fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return UNREAD
-        except (OSError, ImportError) as error:
+        except (OSError, ImportError, RunStopped) as error:
             return _fail(FAILED, str(error))
         except MemoryError:
             return _fail(FAILED, "out of memory. Remedy: fewer points, fewer neighbors, or a larger machine.")
@@ -135,5 +136,7 @@ def program(**_: Any) -> None:
     """Soft clusters of a sparse graph, as a tree."""
 
 
-for command in (hierarchy, cluster, graph, predict, suggest, describe, compare, convert, explore, info):
+for command in (
+    hierarchy, cluster, graph, run_beyond_memory, predict, suggest, describe, compare, convert, explore, info,
+):  # fmt: skip
     program.add_command(command)

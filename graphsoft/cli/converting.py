@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,22 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.reading import as_graph
 from graphsoft.loading import load
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.stored import StoredHierarchy
 
 __all__ = ["convert_file"]
 
 # By the ending of the file: the method that writes it, and what it may be asked to write, the usual first.
-WRITERS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
-    ".json": (Hierarchy.to_json, ()),
-    ".nwk": (Hierarchy.to_newick, ()),
-    ".graphml": (Hierarchy.to_graphml, ("tree", "points")),
-    ".gexf": (Hierarchy.to_gexf, ("tree", "points")),
-    ".csv": (Hierarchy.to_csv, ("points", "clusters")),
-    ".parquet": (Hierarchy.to_parquet, ("points", "clusters")),
-    ".graphsoft": (Hierarchy.save, ()),
+WRITERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    ".json": ("to_json", ()),
+    ".nwk": ("to_newick", ()),
+    ".graphml": ("to_graphml", ("tree", "points")),
+    ".gexf": ("to_gexf", ("tree", "points")),
+    ".csv": ("to_csv", ("points", "clusters")),
+    ".parquet": ("to_parquet", ("points", "clusters")),
+    ".graphsoft": ("save", ()),
 }
+# What can be written of a hierarchy on disk: its tree.
+OF_STORED = (".json", ".nwk", ".graphml", ".gexf")
 
 
 def convert_file(source: str, target: str, names: str | None = None, of: str | None = None) -> None:
@@ -44,8 +46,8 @@ def convert_file(source: str, target: str, names: str | None = None, of: str | N
         What of a hierarchy to write.
     """
     ending = Path(target).suffix.lower()
-    found: Any = load(source) if seems_a_model(source) else _graph(source)
-    if isinstance(found, Hierarchy):
+    found: Any = load(source) if seems_a_model(source) or Path(source).is_dir() else _graph(source)
+    if isinstance(found, Hierarchy | StoredHierarchy):
         _write_hierarchy(found if names is None else found.name_clusters(_read_names(names)), target, of)
         return
     for argument, value in {"names": names, "of": of}.items():
@@ -60,17 +62,16 @@ def convert_file(source: str, target: str, names: str | None = None, of: str | N
         raise InputError("output", f"a clustering cannot be written as {ending!r}", "use .csv")
 
 
-def _write_hierarchy(h: Hierarchy, target: str, of: str | None) -> None:
-    ending = Path(target).suffix.lower()
-    if ending not in WRITERS:
-        raise InputError(
-            "output", f"a hierarchy cannot be written as {ending!r}", f"use {' or '.join(WRITERS)}"
-        )
+def _write_hierarchy(h: Hierarchy | StoredHierarchy, target: str, of: str | None) -> None:
+    ending, known = Path(target).suffix.lower(), tuple(WRITERS) if isinstance(h, Hierarchy) else OF_STORED
+    if ending not in known:
+        kind = "a hierarchy" if isinstance(h, Hierarchy) else "a hierarchy on disk"
+        raise InputError("output", f"{kind} cannot be written as {ending!r}", f"use {' or '.join(known)}")
     write, parts = WRITERS[ending]
     if of is not None and of not in parts:
-        remedy = f"leave it out, or use {' or '.join(known for known in WRITERS if of in WRITERS[known][1])}"
+        remedy = f"leave it out, or use {' or '.join(each for each in known if of in WRITERS[each][1])}"
         raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
-    write(h, target, *(() if of is None else (of,)))
+    getattr(h, write)(target, *(() if of is None else (of,)))
 
 
 def _read_names(path: str) -> Any:

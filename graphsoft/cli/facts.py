@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from graphsoft.datasets import Dataset
+from graphsoft.distributed.status import status
 from graphsoft.fitting.report import edge_count
 from graphsoft.fitting.settings import name_of
 from graphsoft.graph.features import FeaturesLeftOut
 from graphsoft.graph.graph import Graph
 from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.stored import StoredHierarchy
 
-__all__ = ["dataset_facts", "graph_facts", "model_facts", "summarize_facts"]
+__all__ = ["dataset_facts", "graph_facts", "model_facts", "run_facts", "summarize_facts"]
 
 # Of a list, so many are shown in a line of text.
 SHOWN = 8
@@ -70,6 +72,32 @@ def model_facts(model: Hierarchy | Clustering | Graph) -> dict[str, Any]:
         "features": _features(model),
         "scaled": bool(model.report.scaling),
         "notes": list(model.report.notes),
+    }
+
+
+def run_facts(directory: str) -> dict[str, Any]:
+    """Tell how far the run in a directory is, and what its result holds if it is there."""
+    found = status(directory)
+    if not found.finished:
+        resume = [] if found.worked_on else ["the same call takes it up where it stopped"]
+        return {
+            "kind": "a run", "tasks": found.tasks, "done": found.done, "stands at": found.stage,
+            "at work": found.worked_on, "notes": resume,
+        }  # fmt: skip
+    h = StoredHierarchy.open(directory)
+    plan, points = h.plan, h.plan.kind == "points"
+    return {
+        "kind": "a hierarchy on disk",
+        "points": plan.rows,
+        "levels": list(plan.levels),
+        "partitions": plan.partitions,
+        "rows in a chunk": plan.chunk_rows,
+        "neighbors": plan.n_neighbors if points else None,
+        "metric": plan.metric if points else None,
+        "weights": plan.weights if points else None,
+        "columns": None if h.summary.columns is None else list(h.summary.columns),
+        "features": f"{plan.features}" if points else "none, a graph was given",
+        "notes": list(h.report.notes),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from graphsoft.errors import InputError
 if TYPE_CHECKING:
     from graphsoft.datasets import Dataset
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.stored import StoredHierarchy
 
 __all__ = ["compare", "convert", "describe", "explore", "info", "predict"]
 
@@ -42,7 +44,7 @@ def predict(**options: Any) -> None:
 
     check_file(options["output"], options["input"])
     with watched(not options["quiet"], "predict", ("reading", "neighbors")) as progress:
-        h = _hierarchy(options["model"])
+        h = _hierarchy_or_stored(options["model"])
         found = placed(h, options, progress)
     if options["output"] is not None:
         columns_to_csv(point_columns(found.names, found.levels, h.cluster_names), options["output"])
@@ -131,7 +133,7 @@ def explore(model: str, output: str, title: str | None, **options: Any) -> None:
     from graphsoft.cli.writing import check_file
 
     check_file(output, model)
-    h = _hierarchy(model)
+    h = _hierarchy_or_stored(model)
     known = {name: _column(h, options["data"], name, options[name]) for name in ("labels", "texts")}
     h.explore(output, title=Path(model).stem if title is None else title, **known)
 
@@ -141,14 +143,16 @@ def explore(model: str, output: str, title: str | None, **options: Any) -> None:
 @click.option("--labels", metavar="NAME", help="known classes: a column, array or node attribute")
 @shared.as_json
 def info(as_json: bool, **options: Any) -> None:
-    """Tell what a model or a file of data holds."""
-    from graphsoft.cli.facts import dataset_facts, model_facts, summarize_facts
+    """Tell what a model or a file of data holds, or how far a run in a directory is."""
+    from graphsoft.cli.facts import dataset_facts, model_facts, run_facts, summarize_facts
     from graphsoft.cli.given import read_file, seems_a_model
     from graphsoft.cli.writing import show_json
     from graphsoft.storage.container import read_container
 
     name = options["input"]
-    if seems_a_model(name):
+    if os.path.isdir(name):
+        facts = run_facts(name)
+    elif seems_a_model(name):
         facts = {**model_facts(_model(name)), "made by": f"graphsoft {read_container(name).made_by}"}
     else:
         facts = dataset_facts(read_file(options))
@@ -164,17 +168,27 @@ def _model(name: str) -> Any:
     return load(name)
 
 
+def _hierarchy_or_stored(name: str) -> Hierarchy | StoredHierarchy:
+    from graphsoft.result.stored import StoredHierarchy
+
+    return StoredHierarchy.open(name) if os.path.isdir(name) else _hierarchy(name)
+
+
 def _hierarchy(name: str) -> Hierarchy:
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.stored import StoredHierarchy
 
     found = _model(name)
+    if isinstance(found, StoredHierarchy):
+        problem = f"{name!r} is a hierarchy on disk, which is not looked at as a whole"
+        raise InputError("model", problem, "take a sample in Python: graphsoft.load(name).sample(10_000)")
     if not isinstance(found, Hierarchy):
         problem = f"{name!r} holds a {type(found).__name__.lower()}, not a hierarchy"
         raise InputError("model", problem, "give a file that graphsoft hierarchy --save wrote")
     return found
 
 
-def _column(h: Hierarchy, table: str | None, argument: str, title: str | None) -> Any:
+def _column(h: Hierarchy | StoredHierarchy, table: str | None, argument: str, title: str | None) -> Any:
     """Read one column of a table with a row for each point, in their order or with their names."""
     if title is None:
         return None
@@ -193,7 +207,7 @@ def _column(h: Hierarchy, table: str | None, argument: str, title: str | None) -
     return [found.get(name) for name in h.nodes]
 
 
-def _labels(h: Hierarchy, name: str, options: Mapping[str, Any]) -> Any:
+def _labels(h: Hierarchy | StoredHierarchy, name: str, options: Mapping[str, Any]) -> Any:
     """Read labels of the points: by name if both sides have names, else in the order of the rows."""
     from graphsoft.cli.given import read_file
     from graphsoft.datasets.reading import has_columns

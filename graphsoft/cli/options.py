@@ -20,6 +20,7 @@ __all__ = [
     "NAMES",
     "WEIGHTS",
     "Levels",
+    "Titles",
     "as_json",
     "example",
     "fitting",
@@ -52,7 +53,8 @@ NAMES = {
         for name in (
             "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
             "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
-            "max_children", "time_limit", "names", "of", "data",
+            "max_children", "time_limit", "names", "of", "data", "directory", "workers", "scheduler",
+            "max_memory", "partitions", "part",
         )
     },
 }  # fmt: skip

@@ -17,6 +17,7 @@ from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
 from graphsoft.input.names import rows_named
 from graphsoft.linalg.memberships import largest_shares
+from graphsoft.result.stored import StoredHierarchy
 
 if TYPE_CHECKING:
     from graphsoft.aliases import Progress
@@ -62,7 +63,7 @@ class Placed:
         ]
 
 
-def placed(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Placed:
+def placed(h: Hierarchy | StoredHierarchy, options: Mapping[str, Any], progress: Progress | None) -> Placed:
     """Read new points and find their memberships on all levels."""
     dataset = _read_alike(h, options, progress)
     data = dataset.data if dataset.affinity != "precomputed" else _weights_by_name(dataset, h.nodes)
@@ -83,8 +84,13 @@ def _weights_by_name(dataset: Dataset, nodes: Sequence[Any]) -> Any:
     return csr_array(dataset.data)[:, columns]
 
 
-def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | None) -> Dataset:
-    known = h.features.columns if isinstance(h.features, Features) else None
+def _read_alike(
+    h: Hierarchy | StoredHierarchy, options: Mapping[str, Any], progress: Progress | None
+) -> Dataset:
+    if isinstance(h, StoredHierarchy):
+        known = h.summary.columns
+    else:
+        known = h.features.columns if isinstance(h.features, Features) else None
     if known is not None:
         for name in ("columns", "drop"):
             if options[name] is not None:
@@ -103,7 +109,7 @@ def _read_alike(h: Hierarchy, options: Mapping[str, Any], progress: Progress | N
         raise InputError("input", f"{error.problem}, which the model was made with", remedy) from error
 
 
-def _part_alike(h: Hierarchy, options: Mapping[str, Any]) -> dict[str, str]:
+def _part_alike(h: Hierarchy | StoredHierarchy, options: Mapping[str, Any]) -> dict[str, str]:
     """Choose the part of an h5ad file that the model was made with, unless the user chose one."""
     ending = f".{options['kind']}" if options["input"] == "-" else Path(options["input"]).suffix.lower()
     part, _, key = h.report.part.partition("/")

@@ -23,12 +23,21 @@ from graphsoft.storage.together import leftovers, replace_together
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["check_file", "check_folder", "check_model", "plain", "show_json", "write_folder"]
+__all__ = [
+    "PAGE",
+    "REPORT",
+    "TREE",
+    "check_file",
+    "check_folder",
+    "check_model",
+    "plain",
+    "results_in",
+    "show_json",
+    "write_folder",
+]
 
-_MEMBERSHIPS = re.compile(r"memberships-(\d+)\.npz", re.ASCII)
-_REPORT = "report.json"
-_PAGE = "explorer.html"
-_OTHERS = (_PAGE, "tree.json", "labels.csv")
+REPORT, PAGE, TREE, _LABELS = "report.json", "explorer.html", "tree.json", "labels.csv"
+_OF_LEVELS = re.compile(r"memberships-(\d+)\.npz|labels-(\d+)\.npy", re.ASCII)
 # For more points than this the page is not made by the way: `graphsoft explore` makes it of a saved model.
 MOST_EXPLORED = 200_000
 
@@ -45,18 +54,16 @@ def check_folder(name: str | None, force: bool) -> Path | None:
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError("output", f"{str(folder)!r} cannot be written to", "name another directory")
-    if not (force or _is_ours(folder)) and (there := _results(folder)):
+    if not (force or _is_ours(folder)) and (there := results_in(folder)):
         problem = f"{str(there[0])!r} is there and graphsoft did not write it"
         raise InputError("output", problem, "name another directory, or say --force")
     return folder
 
 
-def _results(folder: Path) -> list[Path]:
+def results_in(folder: Path) -> list[Path]:
     """List the files that a run would replace or remove."""
-    names = {_REPORT, *_OTHERS}
-    return sorted(
-        path for path in folder.iterdir() if path.name in names or _MEMBERSHIPS.fullmatch(path.name)
-    )
+    names = {REPORT, PAGE, TREE, _LABELS}
+    return sorted(path for path in folder.iterdir() if path.name in names or _OF_LEVELS.fullmatch(path.name))
 
 
 def _is_ours(folder: Path) -> bool:
@@ -64,7 +71,7 @@ def _is_ours(folder: Path) -> bool:
     if leftovers(folder):
         return True
     try:
-        report = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(report, dict) and report.get("program") == "graphsoft"
@@ -102,17 +109,17 @@ def write_folder(folder: Path, h: Hierarchy, report: Mapping[str, Any], labels: 
     """Write a page to look at, tree, labels, memberships and a report, all of them or none."""
     text = json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
     writers: dict[str, Any] = {
-        _REPORT: lambda path: write_atomic(path, lambda file: file.write(text.encode("utf-8"))),
-        "tree.json": lambda path: tree_to_json(h.tree, path),
-        "labels.csv": lambda path: columns_to_csv(point_columns(h.nodes, h.levels), path),
+        REPORT: lambda path: write_atomic(path, lambda file: file.write(text.encode("utf-8"))),
+        TREE: lambda path: tree_to_json(h.tree, path),
+        _LABELS: lambda path: columns_to_csv(point_columns(h.nodes, h.levels), path),
     }
     if len(h.graph) <= MOST_EXPLORED:
-        writers[_PAGE] = lambda path: h.explore(path, labels=labels, title=title)
+        writers[PAGE] = lambda path: h.explore(path, labels=labels, title=title)
     for index, level in enumerate(h):
         writers[f"memberships-{index}.npz"] = lambda path, level=level: memberships_to_npz(
             level.memberships, path
         )
-    replace_together(folder, writers, lambda: _results(folder), seal=_REPORT)
+    replace_together(folder, writers, lambda: results_in(folder), seal=REPORT)
 
 
 def show_json(value: Any) -> None:

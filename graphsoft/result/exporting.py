@@ -361,7 +361,7 @@ def _words(h: Hierarchy, words: int | Sequence[Distinctive]) -> Sequence[Distinc
     )
 
 
-def _points(h: Hierarchy | StoredHierarchy, names: Names) -> dict[str, Any]:
+def _points(h: Any, names: Names) -> dict[str, Any]:
     for number in range(len(h)):
         h._memberships(number)  # which were perhaps changed by hand
     return point_columns(h.nodes, h.levels, checked_names(h.tree, names))

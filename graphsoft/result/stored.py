@@ -20,7 +20,7 @@ from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import callback, integer
-from graphsoft.linalg.memberships import likeliest
+from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
 from graphsoft.result.hierarchy import Hierarchy
@@ -233,12 +233,18 @@ class StoredHierarchy(Sequence[StoredLevel]):
             ``p(cluster | new point)``; rows sum to one. A row that equals an old point's has that point's
             memberships to the last bit.
         """
-        return predicted(self.files, X, self._level(level), callback("progress", progress))
+        return predicted(self.files, X, [self._level(level)], callback("progress", progress))[0]
 
     @watches_progress("neighbors")
     def predict(self, X: Any, level: int = -1, *, progress: Progress | bool | None = None) -> Array:
         """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
         return likeliest(self.predict_proba(X, level, progress=progress))
+
+    @watches_progress("neighbors")
+    def transform(self, X: Any, *, progress: Progress | bool | None = None) -> sp.csr_array:
+        """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`."""
+        found = predicted(self.files, X, range(len(self)), callback("progress", progress))
+        return frozen_rows(sp.hstack(found, format="csr"))
 
     def sample(self, count: int, rng: Any = None) -> Hierarchy:
         """Make an ordinary hierarchy of some of the points, for plots, descriptions and all else.
@@ -297,7 +303,7 @@ class StoredHierarchy(Sequence[StoredLevel]):
     to_newick = exporting.to_newick
 
     def _steps(self) -> sp.csr_array:
-        """Tell how often a walk steps between finest clusters: along edges or, if unknown, by way of points."""
+        """Take the steps between finest clusters: along edges or, if unknown, by way of points."""
         return self.levels[0].graph if self.summary.steps is None else self.summary.steps
 
     def _memberships(self, level: int) -> NoReturn:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import Summary
@@ -160,15 +161,17 @@ class StoredFiles:
             return _whole(file, "first")
 
     @cached_property
-    def cells(self) -> tuple[Array, Array]:
-        """The centers of the cells, and the partition of each."""
+    def cells(self) -> Cells:
+        """The cells, by which rows find their partition."""
         with self.open("cells", 0) as file:
             centers, partition = _whole(file, "centroids", "f", 2), _whole(file, "partition")
-            if centers.shape != (len(partition), self.plan.features) or not np.isfinite(centers).all():
+            if centers.shape != (len(partition), width_seen(self.plan.features)) or not len(partition):
                 raise ValueError("centers of other cells")
-            if not len(partition) or partition.min() < 0 or partition.max() >= self.plan.partitions:
+            if partition.min() < 0 or partition.max() >= self.plan.partitions:
                 raise ValueError("cells of other partitions")
-        return centers, partition
+            if not np.isfinite(centers).all():
+                raise ValueError("centers that are not finite")
+        return Cells(centers, partition, self.plan.metric)
 
     def edges(self, part: int) -> tuple[sp.csr_array, Array, Array]:
         """Read the edges of the nodes of a partition; columns are these nodes, and then those of the halo.

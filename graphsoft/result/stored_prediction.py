@@ -6,7 +6,7 @@ finds there is merged by distance, and from then on all is as :mod:`graphsoft.re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +17,14 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.neighbors.nearest import PRODUCT_REACH, SearchGraph, nearest_among
-from graphsoft.neighbors.points import DIRECTIONS, Points, RowLookup
+from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
-from graphsoft.parallel import blocks
 from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, scaled, warn_of_empty
 from graphsoft.result.reference_points import search_entries
 from graphsoft.result.stored_files import StoredFiles
 
 __all__ = ["predicted"]
 
-AT_ONCE = 1 << 22  # distances between rows and centers of cells
 DIGITS = 16  # bits by which a median is found at a time
 
 
@@ -61,21 +59,24 @@ class _Found:
             getattr(self, name)[rows] = np.take_along_axis(values, order, axis=1)
 
 
-def predicted(files: StoredFiles, X: Any, level: int, progress: Progress | None) -> sp.csr_array:
-    """Compute memberships of new points on a level, a csr_array of shape (q, m)."""
+def predicted(
+    files: StoredFiles, X: Any, levels: Sequence[int], progress: Progress | None
+) -> list[sp.csr_array]:
+    """Compute memberships of new points on some levels, each a csr_array of shape (q, m)."""
     rows = _checked(files, X)
     count = rows.shape[0]
     if count == 0:
-        return sp.csr_array((0, files.plan.levels[level]))
+        return [sp.csr_array((0, files.plan.levels[level])) for level in levels]
     found, done = _Found.none(count, files.plan.n_neighbors), 0
-    visits = _parts_to_visit(files, rows)
-    for part in np.unique(visits).tolist():
+    visits = files.cells.partitions_of(rows, files.plan.lends)
+    for part in np.unique(visits[visits >= 0]).tolist():
         asking = np.flatnonzero((visits == part).any(axis=1))
         _look_into(files, part, rows, asking, found)
-        done += np.count_nonzero(visits == part)
+        done += int(np.count_nonzero(visits == part))
         if progress is not None:
-            progress("neighbors", done, visits.size)
-    return _memberships(files, found, level)
+            progress("neighbors", done, int(np.count_nonzero(visits >= 0)))
+    step = _step(files, found)
+    return [_memberships(files, step, level) for level in levels]
 
 
 def _checked(files: StoredFiles, X: Any) -> Any:
@@ -89,29 +90,6 @@ def _checked(files: StoredFiles, X: Any) -> Any:
         raise InputError("X", problem, "make the hierarchy with weights='local-scaling'")
     refuse_other_columns(X, files.summary.columns)
     return scaled(checked_rows(X, [plan.features], plan.sparse, "features"), report.scaling)
-
-
-def _parts_to_visit(files: StoredFiles, rows: Any) -> Array:
-    """Choose for each row the partitions of the nearest cells, as many as saw each point in the run."""
-    centers, partition = files.cells
-    wanted = min(files.plan.lends + 1, len(np.unique(partition)))
-    chosen = np.empty((rows.shape[0], wanted), dtype=np.int64)
-    for start, stop in blocks(rows.shape[0], max(1, AT_ONCE // len(centers))):
-        squares = _squared_distances(rows[start:stop], centers, files.plan.metric)
-        parts = partition[np.argsort(squares, axis=1, kind="stable")]
-        # the first cell of each partition in the order of distance
-        ranks = np.full((stop - start, files.plan.partitions), len(centers))
-        np.minimum.at(ranks, (np.arange(stop - start)[:, None], parts), np.arange(len(centers)))
-        chosen[start:stop] = np.argsort(ranks, axis=1, kind="stable")[:, :wanted]
-    return chosen
-
-
-def _squared_distances(rows: Any, centers: Array, metric: str) -> Array:
-    """Compute squared distances to centers of cells, but for what depends on the row alone."""
-    points = Points.of(rows, metric if metric in DIRECTIONS else "euclidean")
-    values = points.multiplied() if points.sparse else points.values * points.factors[:, None]
-    values = values * 2.0**points.exponent
-    return np.square(centers).sum(axis=1) - 2.0 * np.asarray(values @ centers.T)
 
 
 def _look_into(files: StoredFiles, part: int, rows: Any, asking: Array, found: _Found) -> None:
@@ -150,34 +128,49 @@ def _paths(files: StoredFiles, part: int, points: Points) -> SearchGraph | None:
     return SearchGraph(inside.indptr, inside.indices, search_entries(files.memberships(part, 0)))
 
 
-def _memberships(files: StoredFiles, found: _Found, level: int) -> sp.csr_array:
-    """Take the step to the neighbors, and from there to their clusters."""
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """The step from q new points to old nodes: the points, partitions and places, and chances."""
+
+    count: int
+    row: Array
+    part: Array
+    place: Array
+    chance: Array
+
+
+def _step(files: StoredFiles, found: _Found) -> _Step:
+    """Take the step to the neighbors, with the weights that edges to them would have."""
     part, place, weights = found.part.copy(), found.place.copy(), _weights(files, found)
     copies = found.copy_part >= 0
     part[copies, 0], place[copies, 0] = found.copy_part[copies], found.copy_place[copies]
     weights[copies] = 0.0
     weights[copies, 0] = 1.0
     rows, ranks = np.nonzero(weights > 0)
-    count, shape = len(weights), (len(weights), files.plan.levels[level])
-    ends = (rows, rows * weights.shape[1] + ranks)
-    step = sp.csr_array((weights[rows, ranks], ends), shape=(count, weights.size))
-    step = normalized(step)
+    ptr = np.searchsorted(rows, np.arange(len(weights) + 1))
+    step = sp.csr_array((weights[rows, ranks], ranks, ptr), shape=weights.shape)
     warn_of_empty(step)
-    part, place, weights = part[rows, ranks], place[rows, ranks], step.data
+    return _Step(len(weights), rows, part[rows, ranks], place[rows, ranks], normalized(step).data)
+
+
+def _memberships(files: StoredFiles, step: _Step, level: int) -> sp.csr_array:
+    """Continue the walk from old nodes to their clusters, one partition after another."""
     entries = [(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
-    for each in np.unique(part).tolist():
-        here = part == each
-        nodes, which = np.unique(place[here], return_inverse=True)
-        steps = sp.csr_array((weights[here], (rows[here], which)), shape=(count, len(nodes)))
-        shares = (steps @ files.memberships(each, level, nodes)).tocoo()
+    for part in np.unique(step.part).tolist():
+        here = step.part == part
+        nodes, which = np.unique(step.place[here], return_inverse=True)
+        ends = (step.chance[here], (step.row[here], which))
+        steps = sp.csr_array(ends, shape=(step.count, len(nodes)))
+        shares = (steps @ files.memberships(part, level, nodes)).tocoo()
         entries.append((shares.data, *shares.coords))
-    empty = np.flatnonzero(np.diff(step.indptr) == 0)
+    empty = np.flatnonzero(np.bincount(step.row, minlength=step.count) == 0)
     if len(empty):
         fallback = _fallback(files, level).tocoo()
         columns = np.tile(fallback.coords[1], len(empty))
         entries.append((np.tile(fallback.data, len(empty)), np.repeat(empty, fallback.nnz), columns))
-    values, lines, columns = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    return frozen_rows(sp.coo_array((values, (lines, columns)), shape=shape).tocsr())
+    values, rows, columns = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    shape = (step.count, files.plan.levels[level])
+    return frozen_rows(sp.coo_array((values, (rows, columns)), shape=shape).tocsr())
 
 
 def _weights(files: StoredFiles, found: _Found) -> Array:

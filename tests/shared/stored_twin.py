@@ -7,8 +7,8 @@ from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import LevelSummary, Summary, write_summary
 from graphsoft.distributed.tasks import Where
-from graphsoft.result.stored import StoredHierarchy
 from graphsoft.result.steps import steps_between
+from graphsoft.result.stored import StoredHierarchy
 
 
 def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sections=0, steps=True, seed=0):
