@@ -13,7 +13,7 @@ from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["from_the_heaviest", "heaviest_first"]
+__all__ = ["by_mass", "from_the_heaviest", "heaviest_first"]
 
 # Masses that agree in so many digits of their sum count as equal: rounding must not decide.
 DIGITS = 9
@@ -36,7 +36,7 @@ def from_the_heaviest(levels: Sequence[FittedLevel], degrees: Array) -> list[Fit
     number: Array | None = None  # of the clusters of the level above
     for level in reversed(levels):
         parents = level.parents if number is None or level.parents is None else _moved(level.parents, number)
-        order = _order(level.memberships, degrees, parents)
+        order = by_mass(np.asarray(level.memberships.T @ degrees), parents)
         number = np.argsort(order)
         found.insert(0, _renumbered(replace(level, parents=parents), order, number))
     return found
@@ -52,12 +52,17 @@ def heaviest_first(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
            [1., 0.],
            [1., 0.]])
     """
-    return _moved(memberships, np.argsort(_order(memberships, degrees, None)))
+    return _moved(memberships, np.argsort(by_mass(np.asarray(memberships.T @ degrees), None)))
 
 
-def _order(memberships: sp.csr_array, degrees: Array, parents: sp.csr_array | None) -> Array:
-    """Sort clusters by their likeliest parents, then from the heaviest to the lightest."""
-    mass = np.asarray(memberships.T @ degrees)
+def by_mass(mass: Array, parents: sp.csr_array | None) -> Array:
+    """Sort clusters by their likeliest parents, then from the heaviest to the lightest.
+
+    Examples
+    --------
+    >>> by_mass(np.array([1.0, 3.0, 2.0]), sp.csr_array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])).tolist()
+    [2, 1, 0]
+    """
     keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]
     if parents is not None:
         keys.append(likeliest(parents))
