@@ -19,7 +19,7 @@ from graphsoft.distributed.summary import LevelSummary
 from graphsoft.distributed.sweeping import own_rows
 from graphsoft.distributed.tasks import Where
 from graphsoft.fitting.descending import Descended
-from graphsoft.fitting.numbering import heaviest_first_within, with_columns
+from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
 __all__ = ["finish"]
@@ -85,7 +85,7 @@ def _numbered(descended: Descended) -> list[_Level]:
         reversed(masses), reversed(descended.graphs), [None, *reversed(descended.parents)], strict=True
     ):
         parents = None if own is None else with_columns(own, found[0].number)
-        order = heaviest_first_within(mass, parents)
+        order = by_mass(mass, parents)
         number = np.argsort(order)
         adjacency = with_columns(graph.adjacency[order], number)
         found.insert(0, _Level(number, mass[order], adjacency, None if parents is None else parents[order]))
