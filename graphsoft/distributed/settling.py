@@ -65,7 +65,9 @@ def _room(loads: Array) -> Array:
     return np.maximum(0.0, LARGEST * loads.mean() - loads)
 
 
-def label_nodes(where: Where, rounds: int, before_alone: Array, starts: Array, partitions: int) -> dict[str, Any]:
+def label_nodes(
+    where: Where, rounds: int, before_alone: Array, starts: Array, partitions: int
+) -> dict[str, Any]:
     """Give the nodes of a block the partitions of their groups; nodes without edges go to all partitions."""
     with where.open("sort-edges", where.part) as file:
         counts = np.diff(file.array("ptr"))
@@ -85,7 +87,10 @@ def label_nodes(where: Where, rounds: int, before_alone: Array, starts: Array, p
 
 
 def _counted(labels: Array, counts: Array, partitions: int) -> dict[str, Any]:
-    return {"counts": np.bincount(labels, minlength=partitions), "loads": np.bincount(labels, counts + 1, partitions)}
+    return {
+        "counts": np.bincount(labels, minlength=partitions),
+        "loads": np.bincount(labels, counts + 1, partitions),
+    }
 
 
 def parts_of(where: Where, stage: str, name: str, nodes: Array, starts: Array) -> Array:
