@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from os import PathLike
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Progress
 from graphsoft.deadline import NEVER, Deadline
+from graphsoft.distributed.driving import drive
+from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.memory import check_memory
@@ -26,6 +30,7 @@ from graphsoft.methods import Method
 from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
+from graphsoft.result.stored import StoredHierarchy
 
 __all__ = ["hierarchy"]
 
@@ -202,8 +207,17 @@ def hierarchy(
     [1, 1, 1, 1, 1, 1, 1, 1]
     """
     auto = isinstance(levels, str) and levels == "auto"
+    if directory is None:
+        _refuse("directory=", X, client=client, max_memory=max_memory, partitions=partitions)
+    else:
+        _refuse(
+            "", X, neighbors=neighbors, must_link=must_link, cannot_link=cannot_link, known=known,
+            names=names, features=features, time_limit=time_limit, rng=rng,
+            levels="auto" if auto else None, affinity=None if affinity == "auto" else affinity,
+        )  # fmt: skip
     # a single level stands in until the graph is there to suggest levels
-    sizes = [1] if auto else falling_sizes(levels, row_count(X) or None)
+    rows = row_count(X) if directory is None else None
+    sizes = [1] if auto else falling_sizes(levels, rows or None)
     settings = Settings(
         tuple(sizes), tuple(one_for_each_level(method, len(sizes), auto)), polish,
         n_neighbors, metric, weights,
@@ -211,6 +225,8 @@ def hierarchy(
         min_children=min_children, max_children=max_children,
     )  # fmt: skip
     progress = callback("progress", progress)
+    if directory is not None:
+        return StoredHierarchy.open(drive(X, settings, directory, client, max_memory, partitions, progress))
     random = generator("rng", rng)
     deadline = _deadline(time_limit, settings)
     began = time.perf_counter()
@@ -231,6 +247,21 @@ def hierarchy(
     if isinstance(given, Features) and sp.issparse(given.values):
         _warn_of_a_large_cluster(found)
     return Hierarchy(found, sample.graph, report, settings, sample.given_features or beside)
+
+
+def _refuse(needed: str, X: Any, **given: Any) -> None:
+    """Refuse arguments that have a meaning only with a directory, which is needed then, or only without."""
+    for argument, value in given.items():
+        if value is not None and needed:
+            raise InputError(
+                argument, f"has no meaning without {needed}", "name a directory, or leave it out"
+            )
+        if value is not None:
+            problem = f"got {shown(value)}, which is not possible with a directory"
+            raise InputError(argument, problem, "leave it out, or leave out the directory")
+    if needed and isinstance(X, PartitionedGraph | RowsInFiles):
+        problem = "is needed for data in files: a run keeps what is large there"
+        raise InputError("directory", problem, "name one, such as directory='run'")
 
 
 def _deadline(time_limit: Any, settings: Settings) -> Deadline:

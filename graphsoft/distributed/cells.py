@@ -78,8 +78,9 @@ def lends_needed(run: Run, source: Source, plan: Plan) -> tuple[int, float]:
     lends = int(enough[0]) + 1 if len(enough) else LENDS
     if not len(enough):
         warn(
-            f"partitions: only {recall[-1]:.0%} of the nearest neighbors can be found, even if each row is lent "
-            f"to the partitions of {LENDS} further cells; fewer partitions, with a larger max_memory, find more"
+            f"partitions: only {recall[-1]:.0%} of the nearest neighbors can be found, even if each row is "
+            f"seen by the partitions of {LENDS} further cells; fewer partitions, with a larger max_memory, "
+            f"find more"
         )
     return lends, float(recall[lends - 1])
 

@@ -30,6 +30,7 @@ from graphsoft.engine.grouping import Limits
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
+from graphsoft.graph.reading import warn_of_unused
 from graphsoft.input.checks import integer
 from graphsoft.methods import Relation
 
@@ -72,6 +73,8 @@ def drive(
     with Run(folder, executor_of(client), progress) as run:
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
         falling_sizes(settings.levels, data.n)
+        if isinstance(data, PartitionedGraph):
+            warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
         plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions))
         if not (folder / SUMMARY).exists():
             _Drive(run, plan, settings, method).drive(data)
@@ -89,14 +92,12 @@ def _folder(directory: Any) -> Path:
 
 def _method(settings: Settings) -> Relation:
     """Find the method of all levels, and refuse what cannot be done in partitions."""
-    methods = settings.methods
-    if not settings.polished or any(each != methods[0] for each in methods):
+    method = settings.methods[0]
+    same = all(each == method for each in settings.methods)
+    if not (isinstance(method, Relation) and settings.polished and same):
         problem = "with a directory, levels are found by polished relation factorization only"
-        raise InputError(
-            "method", problem, "use method='relation' and polish=True, or leave out the directory"
-        )
-    method = methods[0]
-    assert isinstance(method, Relation)
+        remedy = "use method='relation' and polish=True, or leave out the directory"
+        raise InputError("method", problem, remedy)
     if method.support != "adaptive":
         problem = f"got support={method.support!r}, which needs all clusters of all points"
         raise InputError("method", problem, "use support='adaptive', or leave out the directory")

@@ -31,7 +31,8 @@ __all__ = ["gathered"]
 UNITS, UNITS_EACH, BYTES_EACH = 1 << 16, 64, 100
 # A group has at most this part of the load of a partition.
 GROUP_SHARE = 1 / 16
-MAX_ROUNDS = 40
+# No more rounds if more than this part of the units is left by one, and never more than so many.
+STUCK, MAX_ROUNDS = 0.99, 40
 # A round of moves is worth it if it saves this part of the crossing edges.
 MAX_MOVES, WORTH = 6, 0.03
 
@@ -62,25 +63,26 @@ def gathered(run: Run, plan: Plan, starts: Array, blocks: list[Record]) -> Array
     before = np.concatenate(([0], np.cumsum([int(each["alone"]) for each in blocks])))
     known: dict[str, Any] = {"starts": starts, "partitions": plan.partitions}
     records = run.stage("label-nodes", label_nodes, plan.parts, rounds=rounds, before_alone=before, **known)
-    for number in range(rounds + 1):
-        for name in ("fill-groups", "sum-groups"):
-            if (name, number) not in (("fill-groups", rounds), ("sum-groups", 0)):
-                run.forget(f"{name}-{number}")
+    for number in range(rounds):
+        run.forget(f"fill-groups-{number}")
+    if rounds:
+        run.forget(f"sum-groups-{rounds}")
     run.forget("cut-groups")
-    labels = _settled(run, plan, records, known)
-    counts = np.array([each["counts"] for each in labels[1]])
+    labels, records = _settled(run, plan, records, known)
+    counts = np.array([each["counts"] for each in records])
     begins = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
     first = begins[:-1] + np.cumsum(counts, axis=0) - counts
-    run.stage("number-nodes", number_nodes, plan.parts, labels=labels[0], first=first)
-    run.forget(labels[0])
+    run.stage("number-nodes", number_nodes, plan.parts, labels=labels, first=first)
+    run.forget(labels)
     return begins
 
 
 def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: int) -> int:
     """Grow groups until they are few; returns the number of rounds."""
     few, most_entries = max(UNITS, UNITS_EACH * plan.partitions), plan.max_memory // (2 * BYTES_EACH)
-    rounds = 0
-    while (units > few or (entries > most_entries and units > UNITS_EACH)) and rounds < MAX_ROUNDS:
+    rounds, left = 0, np.inf
+    while (units > few or entries > most_entries) and units < STUCK * left and rounds < MAX_ROUNDS:
+        left = units
         known: dict[str, Any] = {"number": rounds, "starts": starts}
         run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)
         run.stage(f"fill-groups-{rounds}", fill_groups, plan.parts, most=most, **known)
@@ -97,22 +99,20 @@ def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: 
 
 def _settled(run: Run, plan: Plan, records: list[Record], known: dict[str, Any]) -> tuple[str, list[Record]]:
     """Let nodes move between partitions; returns the stage with the best labels, and its records."""
-    name, best, fewest = "label-nodes", ("label-nodes", records), np.inf
+    before, now, least = None, ("label-nodes", records), np.inf
     for number in range(MAX_MOVES):
-        loads = np.sum([each["loads"] for each in records], axis=0)
-        moved = f"move-nodes-{number}"
-        made = run.stage(moved, move_nodes_of, plan.parts, labels=name, loads=loads, **known)
-        crossing = sum(int(each["crossing"]) for each in made)  # before they moved
-        if crossing > fewest:
+        loads = np.sum([each["loads"] for each in now[1]], axis=0)
+        name = f"move-nodes-{number}"
+        further = run.stage(name, move_nodes_of, plan.parts, labels=now[0], loads=loads, **known)
+        crossing = float(sum(each["crossing"] for each in further))  # before these moves
+        if before is not None and crossing > (1 - WORTH) * least:
+            best, other = (now, before) if crossing < least else (before, now)
+            run.forget(other[0])
             run.forget(name)
-            run.forget(moved)
             return best
-        if best[0] != name:
-            run.forget(best[0])
-        best = name, records
-        if crossing > (1 - WORTH) * fewest:
-            run.forget(moved)
-            return best
-        name, records, fewest = moved, made, crossing
-    run.forget(best[0])
-    return name, records
+        if before is not None:
+            run.forget(before[0])
+        before, now, least = now, (name, further), crossing
+    if before is not None:
+        run.forget(before[0])
+    return now

@@ -71,16 +71,9 @@ def find_neighbors(
     The lists of nodes of other partitions are written in sections, one for each of these.
     """
     routed = routed_rows(where, chunks, sparse)
-    points = Points.of(routed.values, metric)
-    heads, node = np.unique(first_copies(points), return_inverse=True)
-    rows, owners = routed.rows, routed.owners
-    distinct = points if len(heads) == len(points) else points.take(heads)
-    del routed, points
-    found = min(n_neighbors, len(heads) - 1)
-    indices, distances = np.zeros((len(heads), 0), dtype=np.int32), np.zeros((len(heads), 0))
-    if found > 0:
-        indices, distances = nearest_neighbors(distinct, found)
-    del distinct
+    rows, owners, points = routed.rows, routed.owners, [routed.values]
+    del routed
+    heads, node, indices, distances = _searched(points, metric, n_neighbors)
     keys = (rows[heads] << PART_BITS) | owners[heads]
     mine = owners[heads] == where.part
     places = np.cumsum(mine) - 1  # of the nodes of this partition
@@ -94,6 +87,27 @@ def find_neighbors(
     arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
     where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
     return {"rows": int(own.sum()), "lent": len(rows) - int(own.sum()), "nodes": int(mine.sum())}
+
+
+def _searched(given: list[Any], metric: str, n_neighbors: int) -> tuple[Array, Array, Array, Array]:
+    """Find the first of identical rows, the number of each row among these, and the neighbors of these.
+
+    The only one of the `given` features is taken out of its list, so that nothing holds them when only the
+    distinct ones are needed.
+    """
+    values = given.pop()
+    if not values.shape[0]:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none, none.reshape(0, 1), np.zeros((0, 1))
+    points = Points.of(values, metric)
+    del values
+    heads, node = np.unique(first_copies(points), return_inverse=True)
+    if len(heads) < len(points):
+        points = points.take(heads)
+    found = min(n_neighbors, len(heads) - 1)
+    if not found:
+        return heads, node, np.full((1, 1), -1), np.full((1, 1), np.inf)
+    return heads, node, *nearest_neighbors(points, found)
 
 
 def _lists(nodes: Array, indices: Array, distances: Array, keys: Array, width: int) -> dict[str, Array]:

@@ -12,7 +12,6 @@ from typing import Any
 from graphsoft.available import available_memory
 from graphsoft.distributed.dealing import bytes_needed as graph_bytes
 from graphsoft.distributed.edge_files import PartitionedGraph
-from graphsoft.distributed.joining import bytes_needed as points_bytes
 from graphsoft.distributed.plan import Plan, earlier
 from graphsoft.distributed.sources import Source
 from graphsoft.errors import InputError, shown
@@ -39,6 +38,8 @@ READ = 1 / 12
 LOOKED_AT = 1 << 12
 # Edges of a node for each of its neighbors: it may be in the list of a node that is not in its own.
 UNION = 1.7
+# Rows of other partitions that a partition sees, for each of its own.
+LENT = 1.0
 # The central graph has so many nodes, or so many for each of the finest clusters.
 COARSE, COARSE_EACH = 50_000, 30
 # Stands for the number of lends until it is known.
@@ -229,16 +230,28 @@ def plan_of(
             sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
             return graph_bytes(replace(plan, partitions=count), data) | sweeps
     else:
-        plan = replace(plan, chunk_rows=chunk_rows_of(_row_bytes(data), memory))
+        row_bytes = _row_bytes(data)
+        plan = replace(plan, chunk_rows=chunk_rows_of(row_bytes, memory))
         edges = UNION * settings.n_neighbors
 
         def needed(count: int) -> Mapping[str, float]:
             sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
-            return points_bytes(replace(plan, partitions=count), data) | sweeps
+            return points_bytes(replace(plan, partitions=count), row_bytes) | sweeps
 
     if partitions is None:
         partitions = before.get("partitions")
     return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed))
+
+
+def points_bytes(plan: Plan, row_bytes: int) -> dict[str, float]:
+    """Count what a partition of points needs while neighbors are found and joined."""
+    own, listed = plan.rows / plan.partitions, plan.n_neighbors
+    seen = own * (1.0 if plan.partitions == 1 else 1.0 + LENT)
+    return {
+        "find-neighbors": seen * (3.3 * row_bytes / 2 + 40 * listed + 100),
+        "merge-neighbors": own * (100 * listed + 100),
+        "graph": own * (120 * listed + 100),
+    }
 
 
 def _row_bytes(source: Source) -> int:

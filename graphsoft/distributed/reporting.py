@@ -93,8 +93,8 @@ def _notes(told: Told) -> list[str]:
     if plan.partitions > 1:
         crossing, halo = told.total("crossing") / max(1, entries), told.total("halo") / max(1, nodes)
         notes.append(
-            f"{crossing:.1%} of the edges lead from partition to partition; a partition sees {halo:.2f} nodes "
-            "of others for each of its own"
+            f"{crossing:.1%} of the edges lead from partition to partition; a partition sees {halo:.2f} "
+            "nodes of others for each of its own"
         )
     return notes + notes_on_sizes(nodes, told.components, plan.levels)
 

@@ -116,7 +116,7 @@ def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partit
     first = int(np.searchsorted(ends, starts[where.part]))
     counts = np.diff(ptr)
     here = slice(first, first + len(own))
-    crossing = np.count_nonzero(np.repeat(found[here], counts) != found[columns])
+    crossing = weights[np.repeat(found[here], counts) != found[columns]].sum()
     move_nodes(Rows(ptr, columns, weights), counts + 1, first, found, _room(loads) / (len(starts) - 1))
     where.write({"labels": found[here]})
     return {"crossing": crossing} | _counted(found[here], counts, partitions)

@@ -51,7 +51,7 @@ class BlocksInFiles:
         self.degree_logs = float(sum(float(record["degree_logs"]) for record in records))
         self._floor = floor_of(float(sum(float(record["weight"]) for record in records)))
         self._run, self._plan = run, plan
-        self._count = 0
+        self._steps = self._looks = 0
         self._old: list[tuple[int, str]] = []  # stages to be deleted, and after which step
         self._passing: set[str] = set()
 
@@ -64,7 +64,8 @@ class BlocksInFiles:
 
     def step(self, work: Step, state: State, others: Sequence[State] = (), **known: Any) -> State:
         """Take a step on every block."""
-        stage, told = self._told("sweep", work, state, others, known)
+        self._steps += 1
+        stage, told = self._told(f"sweep-{self._steps:03d}", work, state, others, known)
         self._passing.add(stage)
         records = self._run.stage(stage, step_block, self._plan.parts, **told)
         self._drop_old()
@@ -74,14 +75,15 @@ class BlocksInFiles:
         self, work: Look, state: State, others: Sequence[State] = (), **known: Any
     ) -> list[Mapping[str, Any]]:
         """Compute a few numbers or small arrays for every block, in the order of the blocks."""
-        stage, told = self._told("look", work, state, others, known)
+        self._looks += 1
+        stage, told = self._told(f"look-{self._looks:03d}", work, state, others, known)
         return [
             _unpacked(record) for record in self._run.stage(stage, look_at_block, self._plan.parts, **told)
         ]
 
     def forget(self, state: State) -> None:
         """Let go of a state that no step will look at again."""
-        self._old.append((self._count + KEPT, state.held))
+        self._old.append((self._steps + KEPT, state.held))
 
     def forget_all(self) -> None:
         """Delete all states."""
@@ -90,8 +92,8 @@ class BlocksInFiles:
         self._passing.clear()
 
     def _drop_old(self) -> None:
-        due = [stage for after, stage in self._old if after <= self._count]
-        self._old = [(after, stage) for after, stage in self._old if after > self._count]
+        due = [stage for after, stage in self._old if after <= self._steps]
+        self._old = [(after, stage) for after, stage in self._old if after > self._steps]
         for stage in due:
             if stage in self._passing:
                 self._passing.remove(stage)
@@ -101,8 +103,7 @@ class BlocksInFiles:
         self, kind: str, work: Any, state: State, others: Sequence[State], known: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any]]:
         """Name the next stage, and collect what its tasks are told."""
-        self._count += 1
-        return f"{kind}-{self._count:03d}-{work.__name__.strip('_').replace('_', '-')}", {
+        return f"{kind}-{work.__name__.strip('_').replace('_', '-')}", {
             "step": work, "of": state.held, "others": tuple(other.held for other in others),
             "floor": self._floor, "mass": self._sent(state.mass),
             "known": {name: self._sent(value) for name, value in known.items()},

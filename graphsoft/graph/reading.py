@@ -129,7 +129,7 @@ def read_input(
 
 
 def warn_of_unused(
-    given: Graph | Features, n_neighbors: int, metric: str, weights: str, symmetrize: str = "union"
+    given: Any, n_neighbors: int, metric: str, weights: str, symmetrize: str = "union"
 ) -> None:
     """Warn of options for joining points that a graph does not need, unless they have their defaults.
 
@@ -137,10 +137,10 @@ def warn_of_unused(
     --------
     >>> warn_of_unused(Graph(sp.csr_array((2, 2)), range(2)), 10, "euclidean", "local-scaling")
     """
-    if not isinstance(given, Graph):
+    if isinstance(given, Features):
         return
     unused = {"n_neighbors": (n_neighbors, 10), "metric": (metric, "euclidean")}
-    if not given.from_distances:
+    if not getattr(given, "from_distances", False):
         unused |= {"weights": (weights, "local-scaling"), "symmetrize": (symmetrize, "union")}
     changed = [f"{name}={value!r}" for name, (value, default) in unused.items() if value != default]
     if changed:

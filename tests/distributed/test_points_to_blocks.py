@@ -1,10 +1,11 @@
-"""Points become a graph in blocks: the one of a single machine if there is one, and a sound one if there are more."""
+"""Points become a graph in blocks: a single one is that of a single machine, and several fit each other."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from graphsoft import knn_graph
+from graphsoft.distributed.run import Run
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.ordering import weight_type
 from graphsoft.graph.graph import Graph
@@ -56,3 +57,113 @@ def check_single(folder, values, weights, metric="euclidean", n_neighbors=6):
 @pytest.mark.parametrize("name", SETS)
 def test_one_partition_is_the_single_machine(tmp_path, name, weights):
     check_single(tmp_path, SETS[name], weights)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("partitions", [2, 5])
+def test_all_lent_everywhere_is_the_single_machine_too(tmp_path, weights, partitions):
+    values = SETS["copies"]
+    plan = plan_of(values, partitions, lends=200, n_neighbors=6, weights=weights)
+    run, _ = joined_in_blocks(tmp_path, values, plan)
+    found, degrees, node = assembled(run, plan)
+    graph, expected = without_copies(knn_graph(values, 6, weights=weights))
+    np.testing.assert_array_equal(node, expected)
+    single = graph.adjacency.copy()
+    single.sort_indices()
+    np.testing.assert_array_equal(found.toarray(), single.toarray().astype(np.float32))
+    np.testing.assert_allclose(degrees, graph.degrees, rtol=1e-13)
+
+
+def check_blocks(run, plan, records):
+    """Blocks fit each other, to the last bit."""
+    found, degrees, _ = assembled(run, plan)
+    assert (found != found.T).nnz == 0
+    np.testing.assert_allclose(degrees, np.asarray(found.sum(axis=1)).ravel(), rtol=1e-5)
+    blocks = [read(run, "graph", part) for part in plan.parts]
+    node = [read(run, "rows", part)["node"] for part in plan.parts]
+    copies = [np.bincount(node[part], minlength=len(blocks[part]["degrees"])) for part in plan.parts]
+    for part, (block, record) in enumerate(zip(blocks, records, strict=True)):
+        count = len(block["degrees"])
+        key = block["halo_part"] * 10**6 + block["halo_place"].astype(np.int64)
+        assert (np.diff(key) > 0).all()
+        assert (block["halo_part"] != part).all()
+        np.testing.assert_array_equal(block["copies"], copies[part])
+        order = np.append(part * 10**6 + np.arange(count), key)[block["columns"]]
+        nodes = np.repeat(np.arange(count), np.diff(block["ptr"]))
+        assert (np.diff(nodes * 10**9 + order) > 0).all()
+        crossing = block["columns"][block["columns"] >= count]
+        np.testing.assert_array_equal(np.unique(crossing), count + np.arange(len(key)))
+        with run.where("graph", part).open("graph", part) as file:
+            for other in plan.parts:
+                theirs = blocks[other]
+                expected = theirs["halo_place"][theirs["halo_part"] == part]
+                np.testing.assert_array_equal(file.section("sent", other), expected)
+        positive = block["degrees"][block["degrees"] > 0]
+        counted = {
+            "nodes": count, "entries": len(block["columns"]), "crossing": len(crossing), "halo": len(key),
+            "rows": copies[part].sum(), "alone": (np.diff(block["ptr"]) == 0).sum(),
+        }  # fmt: skip
+        assert {name: int(record[name]) for name in counted} == counted
+        assert record["weight"] == pytest.approx(block["degrees"].sum())
+        assert record["degree_logs"] == pytest.approx((positive * np.log(positive)).sum())
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("partitions", [4, 8])
+def test_blocks_fit_each_other(tmp_path, weights, partitions):
+    values = SETS["copies"]
+    plan = plan_of(values, partitions, lends=2, n_neighbors=6, weights=weights)
+    run, records = joined_in_blocks(tmp_path, values, plan)
+    check_blocks(run, plan, records)
+    assert sum(int(record["crossing"]) for record in records) > 0
+    assert max(int(record["rows"]) for record in records) < 2.5 * len(values) / partitions
+
+
+def content(run, plan):
+    places = [(stage, part) for part in plan.parts for stage in ("rows", "points", "graph")]
+    files = {place: read(run, *place) for place in [*places, ("cells", 0)]}
+    return {(*place, name): values for place, file in files.items() for name, values in file.items()}
+
+
+def test_chunks_and_the_order_of_tasks_change_nothing(tmp_path, monkeypatch):
+    values = SETS["copies"]
+    contents = []
+    for rows in (1000, 64, 7):
+        plan = plan_of(values, 4, lends=2, n_neighbors=6, chunk_rows=rows, weights="gaussian")
+        if rows == 64:
+            monkeypatch.setattr(Run, "stage", backwards(Run.stage))
+        contents.append(content(joined_in_blocks(tmp_path / str(rows), values, plan)[0], plan))
+    for other in contents[1:]:
+        assert other.keys() == contents[0].keys()
+        for name, expected in contents[0].items():
+            assert other[name].dtype == expected.dtype
+            np.testing.assert_array_equal(other[name], expected, err_msg=str(name))
+
+
+def backwards(stage):
+    def from_the_last(run, name, work, parts, **known):
+        return stage(run, name, work, list(parts)[::-1], **known)[::-1]
+
+    return from_the_last
+
+
+AWKWARD = {
+    "identical": np.ones((50, 3)),
+    "two places": np.repeat([[0.0, 1.0], [5.0, 2.0]], 40, axis=0),
+    "few": np.arange(5.0)[:, None],
+    "two rows": np.array([[0.0], [1.0]]),
+    "one row": np.array([[3.0]]),
+    "far": np.random.default_rng(0).normal(size=(60, 2)) * 1e200,
+    "one far": np.append(np.random.default_rng(0).normal(size=(60, 2)), [[1e150, 0.0]], axis=0),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_points(tmp_path, name):
+    values = AWKWARD[name]
+    for partitions in (1, 4, 20):
+        plan = plan_of(values, partitions, lends=3, chunk_rows=9)
+        run, records = joined_in_blocks(tmp_path / str(partitions), values, plan)
+        check_blocks(run, plan, records)
+        if partitions == 1 and len(values) > 10:
+            check_single(tmp_path / "single", values, "local-scaling")

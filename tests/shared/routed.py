@@ -69,7 +69,7 @@ def read(run, stage, part):
 
 
 def assembled(run, plan):
-    """Put the blocks together: rows of each node, weights and degrees, with nodes in the order of first rows."""
+    """Put the blocks together, nodes in the order of first rows: weights, degrees, the node of each row."""
     blocks = [read(run, "graph", part) for part in plan.parts]
     rows = [read(run, "rows", part) for part in plan.parts]
     first = [read(run, "points", part)["first"] for part in plan.parts]
