@@ -179,7 +179,7 @@ class StoredFiles:
         Also returns in which partition each node of the halo is, and which node of it.
         """
         with self.open("graph", part) as file:
-            ptr, columns, weights = (_whole(file, name) for name in ("ptr", "columns", "weights"))
+            ptr, columns, weights = _whole(file, "ptr"), _whole(file, "columns"), _whole(file, "weights", "f")
             halo_part, halo_place = (_whole(file, name) for name in ("halo_part", "halo_place"))
             width = len(ptr) - 1 + len(halo_part)
             matrix = sp.csr_array((weights, columns.astype(ptr.dtype), ptr), shape=(len(ptr) - 1, width))

@@ -90,7 +90,9 @@ class StoredMemberships:
         """Make a Dask array with a block for each chunk of rows, in the order of the input.
 
         Blocks are sparse: ``csr_array`` objects of shape (rows, m), read when they are needed.
-        ``.map_blocks(lambda block: block.toarray())`` makes them dense. Workers must see the directory.
+        Workers must see the directory. This makes them dense::
+
+            array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
 
         Returns
         -------
@@ -133,14 +135,14 @@ class StoredMemberships:
 
     def of_nodes(self, part: Array, place: Array) -> sp.csr_array:
         """Read the memberships of nodes, each known by its partition and its place there."""
+        if not len(part):
+            return sp.csr_array((0, self.shape[1]))
         order = np.argsort(part, kind="stable")
         parts, starts = np.unique(part[order], return_index=True)
         pieces = [
             self.files.memberships(int(each), self.level, place[some])
             for each, some in zip(parts, np.split(order, starts[1:]), strict=True)
         ]
-        if not pieces:
-            return sp.csr_array((0, self.shape[1]))
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         return sp.vstack(pieces, format="csr")[back]

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.distributed.cell_search import seen_rows
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import LevelSummary, Summary, write_summary
@@ -24,14 +25,10 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
     if features is None:
         home = random.integers(0, partitions, len(first))
     else:
-        dense = features.toarray() if sp.issparse(features) else features
-        if h.settings.metric in ("cosine", "correlation"):
-            dense = dense - dense.mean(axis=1)[:, None] * (h.settings.metric == "correlation")
-            dense = dense / np.maximum(np.linalg.norm(dense, axis=1), 1e-300)[:, None]
-        dense = dense.astype(np.float64)
-        centers = dense[random.choice(n, min(n, 2 * partitions), replace=False)]
-        cell = ((dense[first][:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
-        partition = np.arange(len(centers)) % partitions
+        seen = seen_rows(features, h.settings.metric)
+        centers = seen[random.choice(n, min(n, 2 * partitions), replace=False)]
+        cell = ((seen[first][:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+        partition = np.sort(np.arange(len(centers)) % partitions)
         home = partition[cell]
         _write(directory, "cells", 0, {"centroids": centers, "partition": partition.astype(np.int32)})
     place = np.empty(len(first), dtype=np.int64)
@@ -49,7 +46,7 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
         _write(directory, "homes", chunk, {**where, **labels})
     plan = Plan(
         "graph" if features is None else "points", n, 0 if features is None else features.shape[1],
-        sp.issparse(features), partitions, chunk_rows, partitions - 1 if lends is None else lends,
+        sp.issparse(features), partitions, chunk_rows, n if lends is None else lends,
         h.settings.n_neighbors, h.settings.metric, h.settings.weights,
         tuple(len(level.mass) for level in h), 10**9, 1000, {"made": "by a test"},
     )  # fmt: skip
