@@ -15,6 +15,7 @@ from graphsoft.distributed.dividing import divide
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
+from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.finishing import finish
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import Plan, settled
@@ -116,6 +117,7 @@ class _Drive:
     def drive(self, data: Source | PartitionedGraph) -> None:
         """Go through all stages; those that are done already take no time."""
         run = self.run
+        run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
         contract(run, plan)
         components = count_components(run)

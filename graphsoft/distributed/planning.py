@@ -19,6 +19,7 @@ from graphsoft.fitting.memory import memory_text
 from graphsoft.fitting.settings import Settings
 from graphsoft.input.checks import integer
 from graphsoft.methods.saving import pack_method
+from graphsoft.neighbors.points import NORMS
 
 __all__ = ["chunk_rows_of", "memory_of", "partitions_of", "plan_of", "sweeps_bytes"]
 
@@ -210,37 +211,45 @@ def plan_of(
     memory = before.get("max_memory", 0)
     if max_memory is not None or not memory:
         asked = memory_of(max_memory, client)
-        memory = asked if asked < memory or not memory else memory  # more than before is no harm
-    finest, points = settings.levels[0], not isinstance(data, PartitionedGraph)
+        memory = memory if 0 < memory < asked else asked  # more than before is no harm
+    if partitions is None:
+        partitions = before.get("partitions")
     plan = Plan(
-        kind="points" if points else "graph", rows=data.n, features=data.d if points else 0,
-        sparse=points and data.sparse, partitions=1, chunk_rows=MOST_AT_ONCE,
-        lends=UNKNOWN if points else 0, n_neighbors=settings.n_neighbors, metric=settings.metric,
-        weights=settings.weights, levels=settings.levels, max_memory=memory,
-        coarse_nodes=max(COARSE, COARSE_EACH * finest), identity=data.identity(),
+        kind="graph", rows=data.n, features=0, sparse=False, partitions=1, chunk_rows=MOST_AT_ONCE, lends=0,
+        n_neighbors=settings.n_neighbors, metric=settings.metric, weights=settings.weights,
+        levels=settings.levels, max_memory=memory,
+        coarse_nodes=max(COARSE, COARSE_EACH * settings.levels[0]), identity=data.identity(),
         asked={
             "method": pack_method(settings.methods[0]),
             "min_children": settings.min_children, "max_children": settings.max_children,
         },
     )  # fmt: skip
     if isinstance(data, PartitionedGraph):
-        edges = 2 * sum(file.edges for file in data.files) / data.n
+        listed = 2 * sum(file.edges for file in data.files) / data.n
 
-        def needed(count: int) -> Mapping[str, float]:
-            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
-            return graph_bytes(replace(plan, partitions=count), data) | sweeps
-    else:
-        row_bytes = _row_bytes(data)
-        plan = replace(plan, chunk_rows=chunk_rows_of(row_bytes, memory))
-        edges = UNION * settings.n_neighbors
+        def needed(count: int) -> dict[str, float]:
+            return {**graph_bytes(replace(plan, partitions=count), data), **_of_sweeps(data.n, count, listed)}
 
-        def needed(count: int) -> Mapping[str, float]:
-            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
-            return points_bytes(replace(plan, partitions=count), row_bytes) | sweeps
+        return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed))
+    row_bytes = _row_bytes(data)
+    plan = replace(
+        plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
+        chunk_rows=chunk_rows_of(row_bytes, memory),
+    )  # fmt: skip
+    joined = UNION * settings.n_neighbors
+    if partitions is None and settings.metric not in NORMS:  # cells say nothing of neighbors then
+        partitions = 1
 
-    if partitions is None:
-        partitions = before.get("partitions")
-    return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed))
+    def needed_for_points(count: int) -> dict[str, float]:
+        return {
+            **points_bytes(replace(plan, partitions=count), row_bytes), **_of_sweeps(data.n, count, joined)
+        }  # fmt: skip
+
+    return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed_for_points))
+
+
+def _of_sweeps(nodes: int, partitions: int, neighbors: float) -> dict[str, float]:
+    return {"sweep": sweeps_bytes(ceil(nodes / partitions), neighbors)}
 
 
 def points_bytes(plan: Plan, row_bytes: int) -> dict[str, float]:
@@ -259,4 +268,4 @@ def _row_bytes(source: Source) -> int:
     if not source.sparse:
         return 8 * source.d
     some = source.rows(0, min(source.n, LOOKED_AT))
-    return 12 * ceil(some.nnz / some.shape[0]) + 4
+    return 12 * ceil(int(some.nnz) / max(1, int(some.shape[0]))) + 4

@@ -7,12 +7,13 @@ from operator import matmul
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
 import graphsoft
+from distributed import Client, LocalCluster
 from graphsoft import InputError
 from graphsoft.distributed.executors import InThisProcess
+from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
 from shared.runs import LEVELS, digest, nested_clouds
 
@@ -112,8 +113,8 @@ def test_how_the_input_is_cut_is_of_no_influence(tmp_path, expected, files):
 
 
 STAGES = [
-    "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central", "divided",
-    "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home", "homes",
+    "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central",
+    "divided", "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home", "homes",
     "check-files",
 ]  # fmt: skip
 
@@ -168,6 +169,26 @@ def test_what_was_damaged_meanwhile_is_made_again_before_the_end(tmp_path, direc
     path.write_bytes(content)
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert digest(tmp_path / "run") == expected
+
+
+@pytest.mark.parametrize("sizes", [LEVELS, (9, 5, 2), (7,)])
+def test_progress_and_status_tell_how_far_a_run_is(tmp_path, sizes):
+    told = []
+
+    def progress(stage, done, total):
+        told.append((stage, done, total))
+        assert 0 <= done <= total
+
+    with pytest.raises(KeyboardInterrupt):
+        graphsoft.hierarchy(X, sizes, directory=tmp_path, client=Stops(60), progress=progress, **GIVEN)
+    before = status(tmp_path)
+    assert not before.finished
+    assert 40 <= before.done <= 60  # this process counts its own tasks too
+    graphsoft.hierarchy(X, sizes, directory=tmp_path, progress=progress, **GIVEN)
+    after = status(tmp_path)
+    assert after.finished
+    assert after.done == after.tasks  # all stages that were expected came
+    assert [stage for stage, done, total in told if done == total][-1] == "check files"
 
 
 def test_a_complete_run_is_opened_at_once(directory):
