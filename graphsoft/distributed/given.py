@@ -209,7 +209,7 @@ def _checked(table: Any, start: int, stop: int) -> Any:
 
 def _row_bytes(table: Any) -> int:
     if sp.issparse(table):
-        return 12 * (int(table.nnz) // max(1, table.shape[0]) + 1)
+        return 12 * (int(table.nnz) // max(1, int(table.shape[0])) + 1)
     return int(table.shape[1]) * int(table.dtype.itemsize)
 
 
