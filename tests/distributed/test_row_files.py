@@ -62,14 +62,14 @@ def test_every_slice_is_that_of_the_table_in_memory(files):
 
 def test_chosen_rows_are_those_of_the_table(files):
     form, found = files
-    for rows in ([], [0], [22], [3, 4, 5], [0, 7, 14, 22], range(23)):
-        rows = np.array(rows, dtype=np.int64)
+    for chosen in ([], [0], [22], [3, 4, 5], [0, 7, 14, 22], range(23)):
+        rows = np.array(chosen, dtype=np.int64)
         assert np.array_equal(dense(sample_rows(found, rows)), table_of(form)[rows])
 
 
 def test_a_copy_of_a_source_by_pickle_reads_the_same(files):
     _, found = files
-    again = pickle.loads(pickle.dumps(found))
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301
     assert again == found
     assert np.array_equal(dense(again.rows(2, 19)), dense(found.rows(2, 19)))
 
@@ -215,5 +215,5 @@ def test_names_of_variables_are_the_columns(tmp_path):
         counts = rows_in_files(path, part="layers/counts")
         assert counts.columns == tuple(cells.var_names)
         assert np.array_equal(counts.rows(3, 20).toarray(), HOLES[3:20])
-        with pytest.raises(InputError, match="no 'obsm/X_pca'.*choose one of 'X', 'layers/counts'"):
+        with pytest.raises(InputError, match=r"no 'obsm/X_pca'.*choose one of 'X', 'layers/counts'"):
             rows_in_files(path, part="obsm/X_pca")

@@ -1,5 +1,7 @@
 """The same table in files of every format, cut in any way."""
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,7 +12,7 @@ FORMATS = DENSE + SPARSE
 
 def slices(table, cuts):
     edges = [0, *sorted(cuts), table.shape[0]]
-    return [table[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [table[a:b] for a, b in pairwise(edges)]
 
 
 def write_parts(folder, table, form, cuts=()):
