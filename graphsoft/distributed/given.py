@@ -133,6 +133,8 @@ def known_of(directory: Path) -> dict[str, Any]:
 
 def note(directory: Path, **known: Any) -> None:
     """Write down what is known of the data."""
+    if known_of(directory) == known:
+        return
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(known).encode()
     write_atomic(directory / ABOUT, lambda file: file.write(text))
@@ -171,10 +173,12 @@ def rows_of(path: Path, columns: tuple[str, ...] | None, *, whole: bool = False)
     try:
         with open_arrays(path) as file:
             facts = json.loads(file.array("facts").tobytes())
-            if whole:
-                for name in file:
-                    for section in range(len(file.cut(name)) - 1) if f"{name}/ptr" in file else ():
-                        file.section(name, section)
+            for name in file if whole else ():
+                if f"{name}/ptr" not in file:
+                    file.array(name)
+                    continue
+                for section in range(len(file.cut(name)) - 1):
+                    file.section(name, section)
     except Unreadable:
         return None
     return GivenRows(str(path), **facts, columns=columns)
@@ -209,7 +213,7 @@ def _checked(table: Any, start: int, stop: int) -> Any:
 
 def _row_bytes(table: Any) -> int:
     if sp.issparse(table):
-        return 12 * (int(table.nnz) // max(1, table.shape[0]) + 1)
+        return 12 * (int(table.nnz) // max(1, int(table.shape[0])) + 1)
     return int(table.shape[1]) * int(table.dtype.itemsize)
 
 

@@ -132,6 +132,8 @@ def parquet_rows(path: str, columns: Sequence[str] | None) -> ParquetRows:
         titles = _chosen(path, schema, columns)
         types = [schema.field(title).type for title in titles]
         groups = tuple(opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups))
+        if min(groups, default=0) < 0 or sum(groups) != opened.metadata.num_rows:
+            raise InputError("X", f"{path!r} does not tell how many rows it has", DAMAGED)
         if len(titles) == 1 and _is_list(types[0]):
             kind = _number_type(path, titles[0], types[0].value_type)
             width = _list_width(opened, types[0], titles[0])

@@ -36,7 +36,8 @@ FORMATS = {
     ".npy": "npy", ".parquet": "parquet", ".pq": "parquet", ".h5ad": "h5ad", ".h5": "h5ad", ".hdf5": "h5ad",
     ".zarr": "zarr",
 }  # fmt: skip
-UNREADABLE = (ValueError, TypeError, KeyError, IndexError, RuntimeError)
+
+PASSED = (InputError, ImportError, MemoryError)
 
 
 def rows_in_files(
@@ -242,15 +243,16 @@ def _readable(file: RowFile, start: int, stop: int) -> Iterator[Any]:
     """Read pieces of a file, and say which file it is that a library cannot read."""
     try:
         yield from file.pieces(start, stop)
-    except (InputError, MemoryError):
+    except PASSED:
         raise
-    except (*UNREADABLE, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the system, which may succeed later
+    except Exception as error:
         raise _damaged(file.path, error) from error
 
 
-def _damaged(path: str, error: Exception) -> InputError:
+def _damaged(path: str, error: Exception) -> Exception:
+    """Name the file that a library cannot read; it may raise anything where a file is damaged."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(*error.args)  # of the system, which may succeed later
     reason = " ".join(str(error).split())[:100]
     return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", DAMAGED)
 
@@ -329,7 +331,7 @@ def _opened(
         stored = store_rows(path, part)
         same = before and stored.columns == before[0].columns
         return replace(stored, columns=before[0].columns) if same else stored  # the names are in memory once
-    except (InputError, MemoryError):
+    except PASSED:
         raise
-    except (*UNREADABLE, OSError) as error:
+    except Exception as error:
         raise _damaged(path, error) from error
