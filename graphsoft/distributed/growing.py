@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.tasks import Where
-from graphsoft.kernels import Rows, read_only
+from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import best_centers, filled_groups
 from graphsoft.parallel import pieces_by_load
 
@@ -102,7 +102,7 @@ def _are_centers(ids: Array, number: int) -> Array:
     bits = ids.astype(np.uint64) + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    return (bits >> np.uint64(33)) % np.uint64(CENTERS) == 0
+    return np.asarray((bits >> np.uint64(33)) % np.uint64(CENTERS) == 0)
 
 
 def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
