@@ -1,9 +1,12 @@
 """Executors that lose tasks, workers and the scheduler; and what Dask is told."""
 
+import os
 import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from dask.utils import key_split
@@ -15,6 +18,8 @@ from graphsoft.distributed.executors import Ended, InThisProcess, Workers, execu
 from graphsoft.distributed.run import Run
 from graphsoft.parallel import thread_count, threads_limited
 from shared.toy_stages import PARTS, TASKS, executions, run_stages
+
+TESTS = Path(__file__).parents[1]
 
 
 class Scripted(InThisProcess):
@@ -148,12 +153,13 @@ def test_stages_that_wait_for_each_other(tmp_path):
         run.stage("odd", reads_its_own, [0])
 
 
-def test_scheduler_of_dask_that_is_killed(tmp_path, monkeypatch):
+def test_scheduler_of_dask_that_is_killed(tmp_path):
     place = tmp_path / "scheduler.json"
-    command = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", *map(str, command[1:])],
+        [*command, "--no-dashboard", "--scheduler-file", str(place)],
         stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])},
     )
     try:
         until = time.monotonic() + 60
@@ -189,7 +195,7 @@ def test_a_worker_does_one_task_at_a_time_with_all_its_threads(tmp_path):
         records = run.stage("count-threads", count_threads, range(6))
     assert [int(each["threads"]) for each in records] == [3] * 6
     times = sorted((float(each["begun"]), float(each["ended"])) for each in records)
-    assert all(before[1] <= after[0] for before, after in zip(times[:-1], times[1:], strict=True))
+    assert all(before[1] <= after[0] for before, after in pairwise(times))
 
 
 def test_limit_of_threads_is_of_one_thread():
