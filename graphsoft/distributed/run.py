@@ -191,7 +191,7 @@ class Run:
             self._progress(_title(name), done, len(self._parts[name]))
 
     def _sweep(self) -> None:
-        """Delete what killed processes have left half written; a task that nobody waits for may fail by it."""
+        """Delete what killed processes have left half written."""
         for spare in self.directory.glob("*/*/.*.tmp"):
             spare.unlink(missing_ok=True)
 
