@@ -30,7 +30,8 @@ from tables import Row, Rows, family_tables
 
 import graphsoft
 from graphsoft.engine import dividing, drawing
-from graphsoft.fitting import climbing
+from graphsoft.fitting import descending
+from graphsoft.methods import relation
 
 PARTS = ("moves", "draws", "strays", "sweeps")
 VARIANTS = {
@@ -53,14 +54,17 @@ def without(*parts: str) -> Iterator[None]:
     def isolated(graph: Any, count: int, homes: Any = None) -> Any:
         return graph.degrees == 0
 
-    def unchanged(graph: Any, memberships: Any, *arguments: Any) -> Any:
-        return memberships, 0.0
+    def unpolished(blocks: Any, state: Any, *arguments: Any) -> Any:
+        return state, 0.0
+
+    def unrefined(blocks: Any, state: Any, *arguments: Any) -> Any:
+        return state
 
     changes: dict[str, list[tuple[Any, str, Any]]] = {
         "moves": [(dividing, "moved_through", unmoved), (drawing, "ROUNDS", 0)],
         "draws": [(drawing, "DRAWS", 1)],
         "strays": [(dividing, "strays", isolated), (drawing, "FRAGMENT", 0.0)],
-        "sweeps": [(climbing, "polish_level", unchanged), (climbing, "refine_in_groups", unchanged)],
+        "sweeps": [(descending, "polish_level", unpolished), (relation, "refine", unrefined)],
     }
     with ExitStack() as stack:
         for part in parts:

@@ -32,7 +32,8 @@ from machine import LINE, best, measure_machine, on_threads, rows_fetched, secon
 from planted import held_bytes, load, make_graph
 
 import graphsoft
-from graphsoft.engine import sweeps
+from graphsoft.engine import polishing, sweeps
+from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.merging import Merging
 from graphsoft.engine.ordering import in_clumps
@@ -198,16 +199,17 @@ def measure_engine(W):
     near = in_clumps(graph)
     memberships, rows = found[near.nodes], []
 
-    narrow = partial(sweeps.narrow_sweeps, near.graph, memberships, 1, relation.MIN_SHARE, lambda: None)
+    blocks = OneBlock(near.graph, near.degrees)
+    seen = blocks.seen(blocks.begin(memberships))
+    narrow = partial(sweeps.narrow_sweep, seen, polishing.MIN_SHARE)
     rows.append(measured("narrow sweep", needs_of_sweep(near.graph, memberships), narrow))
-    model, everyone = sweeps.model_of(near.graph, memberships), np.arange(len(graph))
-    wide = partial(sweeps.gain_matrix, model, everyone)
+    wide = partial(sweeps.gain_matrix, seen)
     gain = wide()
     rows.append(measured("wide sweep: gains", needs_of_gains(near.graph, memberships, gain), wide))
-    step = partial(sweeps.reweighted, memberships, gain, relation.MIN_SHARE)
+    step = partial(sweeps.reweighted, memberships, gain, polishing.MIN_SHARE)
     rows.append(measured("wide sweep: new shares", needs_of_reweighting(memberships, gain, step()), step))
     shares = 0.9 * memberships.toarray() + 0.1 / CLUSTERS
-    dense = partial(relation._dense_sweep, near.graph, shares, np.empty_like(shares))
+    dense = partial(relation._dense_sweep, seen, shares, np.empty_like(shares))
     rows.append(measured("dense sweep", needs_of_dense_sweep(near.graph, shares), dense, 3))
     del shares, dense
 

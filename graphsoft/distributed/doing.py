@@ -90,6 +90,7 @@ class Doing:
         self._asked = {(stage, part) for part in parts}
         self._missing = set(self._asked)
         self._waiting = deque(sorted(self._missing))
+        self._suspects: deque[Place] = deque()  # workers died while they had these tasks
         self._tries: dict[Key, _Try] = {}
         self._blocked: dict[Place, list[Place]] = {}  # tasks, by what has to be done again before
         self._ended: dict[Place, float] = {}
@@ -118,6 +119,9 @@ class Doing:
                 self._cancel(list(self._tries))
 
     def _submit(self, room: int) -> None:
+        # one at a time: a task that kills workers must not draw suspicion to another again and again
+        if self._suspects and not any(each.place in self._kills for each in self._tries.values()):
+            self._begin(self._suspects.popleft())
         while self._waiting and len(self._tries) < room:
             place = self._waiting.popleft()
             if place[0] not in self._known.here:
@@ -130,7 +134,7 @@ class Doing:
             except Exception as raised:
                 error = raised
             self._take(Ended(key, error))
-        if not self._tries and not self._waiting and self._missing:
+        if self._missing and not (self._tries or self._waiting or self._suspects):
             raise RuntimeError(f"the tasks {sorted(self._missing)} wait for each other")
 
     def _begin(self, place: Place) -> None:
@@ -185,7 +189,7 @@ class Doing:
             return
         self._written[writer] += 1
         if self._written[writer] > AGAIN:
-            raise self._stopped([writer], f"{error}, though it was written {AGAIN} times", UNSOUND)
+            raise self._stopped([writer], f"{error}, though written {AGAIN} times", UNSOUND)
         self._missing.add(writer)
         self._waiting.appendleft(writer)
 
@@ -198,8 +202,8 @@ class Doing:
                 "give each worker more memory, or begin in another directory with a smaller max_memory "
                 "or more partitions; logs of the workers may tell more",
             )  # fmt: skip
-        if not self._keys(place):
-            self._waiting.appendleft(place)
+        if not self._keys(place) and place not in self._suspects:
+            self._suspects.append(place)
 
     def _try_elsewhere(self, workers: Workers) -> None:
         """Try tasks a second time that take much longer than others; whichever ends first is the answer."""

@@ -109,7 +109,7 @@ class ArrayFile:
         size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
-        magic, length, check = _BEGIN.unpack(self._read("u1", (_BEGIN.size,), 0))
+        magic, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
         if magic != _MAGIC:
             raise self._unreadable("is not a file of arrays")
         if _BEGIN.size + length > size:  # a damaged length may be more than there is memory

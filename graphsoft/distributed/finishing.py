@@ -19,13 +19,14 @@ from graphsoft.distributed.summary import LevelSummary
 from graphsoft.distributed.sweeping import own_rows
 from graphsoft.distributed.tasks import Where
 from graphsoft.fitting.descending import Descended
-from graphsoft.fitting.numbering import heaviest_first_within, with_columns
+from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
-__all__ = ["LASTING", "finish"]
+__all__ = ["finish"]
 
-# Stages whose files belong to the result.
+# Stages whose files belong to the result, and those of them that only points have.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
+OF_POINTS = ("points", "cells")
 # Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
 PIECE = 1 << 12
 
@@ -47,6 +48,8 @@ def finish(run: Run, plan: Plan, descended: Descended) -> list[LevelSummary]:
     run.stage("homes", write_homes, plan.chunks, plan=plan)
     sizes = run.stage("add-sizes", add_sizes, [0], levels=len(plan.levels), partitions=plan.partitions)[0]
     run.forget("send-home")
+    stages = [stage for stage in LASTING if plan.kind == "points" or stage not in OF_POINTS]
+    run.stage("check-files", check_files, plan.parts, stages=stages, plan=plan)
     return [
         LevelSummary(link.parents, link.mass, sizes[f"sizes-{level}"], link.graph)
         for level, link in enumerate(links)
@@ -82,7 +85,7 @@ def _numbered(descended: Descended) -> list[_Level]:
         reversed(masses), reversed(descended.graphs), [None, *reversed(descended.parents)], strict=True
     ):
         parents = None if own is None else with_columns(own, found[0].number)
-        order = heaviest_first_within(mass, parents)
+        order = by_mass(mass, parents)
         number = np.argsort(order)
         adjacency = with_columns(graph.adjacency[order], number)
         found.insert(0, _Level(number, mass[order], adjacency, None if parents is None else parents[order]))
@@ -155,3 +158,17 @@ def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any
                 name = f"sizes-{level}"
                 sizes[name] = file.array(name) + sizes.get(name, 0)
     return sizes
+
+
+def check_files(where: Where, *, stages: Sequence[str], plan: Plan) -> None:
+    """Read what stays of a partition: a file that was lost or damaged since it was written is made again."""
+    for stage in stages:
+        parts: Sequence[int] = [where.part]
+        if stage == "homes":
+            parts = plan.chunks[where.part :: plan.partitions]
+        elif stage == "cells":
+            parts = [0]
+        for part in parts:
+            with where.open(stage, part) as file:
+                for name in file:
+                    file.array(name)

@@ -35,7 +35,7 @@ class Run:
 
     A task whose record is there is not done again. A task that finds a file unreadable is done again after
     the task that wrote this file. As a context, the run holds its directory, and refuses one in which another
-    run is at work; what killed processes have left half written is swept then.
+    run is at work; what killed processes have left half written is swept.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Run:
 
     def __enter__(self) -> Run:
         self._open.enter_context(held(self.directory))
-        for spare in self.directory.glob("*/*/.*.tmp"):
-            spare.unlink(missing_ok=True)
+        self._sweep()
         return self
 
     def __exit__(self, *raised: object) -> None:
+        self._sweep()
         self._open.close()
 
     def expect(self, stages: Mapping[str, int]) -> None:
@@ -189,6 +189,11 @@ class Run:
     def _tell(self, name: str, done: int) -> None:
         if self._progress is not None:
             self._progress(_title(name), done, len(self._parts[name]))
+
+    def _sweep(self) -> None:
+        """Delete what killed processes have left half written; a task that nobody waits for may fail by it."""
+        for spare in self.directory.glob("*/*/.*.tmp"):
+            spare.unlink(missing_ok=True)
 
     def _delete(self, name: str) -> None:
         shutil.rmtree(self.directory / "parts" / name, ignore_errors=True)

@@ -53,9 +53,8 @@ class Status:
         if self.finished:
             return f"{self.directory}: finished"
         complete = sum(done >= tasks for done, tasks in self.stages.values())
-        lines = [
-            f"{self.directory}: {complete} of {len(self.stages)} stages, {self.done:,} of {self.tasks:,} tasks"
-        ]
+        counts = f"{complete} of {len(self.stages)} stages, {self.done:,} of {self.tasks:,} tasks"
+        lines = [f"{self.directory}: {counts}"]
         if self.stage is not None:
             done, tasks = self.stages[self.stage]
             lines.append(f"stands at {self.stage}, {done:,} of {tasks:,} parts")

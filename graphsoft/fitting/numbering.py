@@ -13,7 +13,7 @@ from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["from_the_heaviest", "heaviest_first", "heaviest_first_within", "with_columns"]
+__all__ = ["by_mass", "from_the_heaviest", "heaviest_first", "with_columns"]
 
 # Masses that agree in so many digits of their sum count as equal: rounding must not decide.
 DIGITS = 9
@@ -38,7 +38,7 @@ def from_the_heaviest(levels: Sequence[FittedLevel], degrees: Array) -> list[Fit
         parents = level.parents
         if number is not None and parents is not None:
             parents = with_columns(parents, number)
-        order = heaviest_first_within(np.asarray(level.memberships.T @ degrees), parents)
+        order = by_mass(np.asarray(level.memberships.T @ degrees), parents)
         number = np.argsort(order)
         found.insert(0, _renumbered(replace(level, parents=parents), order, number))
     return found
@@ -54,16 +54,15 @@ def heaviest_first(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
            [1., 0.],
            [1., 0.]])
     """
-    order = heaviest_first_within(np.asarray(memberships.T @ degrees), None)
-    return with_columns(memberships, np.argsort(order))
+    return with_columns(memberships, np.argsort(by_mass(np.asarray(memberships.T @ degrees), None)))
 
 
-def heaviest_first_within(mass: Array, parents: sp.csr_array | None) -> Array:
+def by_mass(mass: Array, parents: sp.csr_array | None) -> Array:
     """Sort clusters by their likeliest parents, then from the heaviest to the lightest.
 
     Examples
     --------
-    >>> heaviest_first_within(np.array([1.0, 2.0, 3.0]), None).tolist()
+    >>> by_mass(np.array([1.0, 3.0, 2.0]), sp.csr_array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])).tolist()
     [2, 1, 0]
     """
     keys = [-np.round(mass / (mass.sum() or 1.0), DIGITS)]

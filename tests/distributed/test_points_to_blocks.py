@@ -1,13 +1,20 @@
 """Points become a graph in blocks: a single one is that of a single machine, and several fit each other."""
 
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphsoft import knn_graph
 from graphsoft.distributed.run import Run
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.ordering import weight_type
+from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.neighbors.weights import WEIGHTS
 from shared.routed import assembled, joined_in_blocks, plan_of, read
@@ -46,9 +53,7 @@ def check_single(folder, values, weights, metric="euclidean", n_neighbors=6):
     np.testing.assert_array_equal(block["columns"], expected.indices)
     np.testing.assert_array_equal(block["weights"], expected.data.astype(block["weights"].dtype))
     np.testing.assert_array_equal(block["degrees"], Graph(expected, range(len(node))).degrees)
-    np.testing.assert_array_equal(
-        rows["rows"], np.arange(len(values) if not sp.issparse(values) else values.shape[0])
-    )
+    np.testing.assert_array_equal(rows["rows"], np.arange(plan.rows))
     np.testing.assert_array_equal(rows["node"], node)
     assert len(block["halo_part"]) == len(block["sent"]) == 0
 
@@ -167,3 +172,88 @@ def test_awkward_points(tmp_path, name):
         check_blocks(run, plan, records)
         if partitions == 1 and len(values) > 10:
             check_single(tmp_path / "single", values, "local-scaling")
+
+
+def counts_of_words(rows=300, words=40, seed=0):
+    """Sparse counts; some rows are multiples of others, and some are empty."""
+    random = np.random.default_rng(seed)
+    topics = random.random((6, words)) ** 6
+    made = random.poisson(3 * topics[random.integers(6, size=rows)])
+    made[10:20] = 2 * made[20:30]
+    made[30:33] = 0
+    return sp.csr_array(made.astype(np.float64))
+
+
+@pytest.mark.parametrize("weights", ["local-scaling", "jaccard"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("form", ["sparse", "dense"])
+def test_counts_of_words(tmp_path, form, metric, weights):
+    values = counts_of_words()
+    if form == "dense":
+        values = values.toarray().astype(np.float32)
+    with nullcontext() if metric == "euclidean" else pytest.warns(GraphsoftWarning, match="no direction"):
+        check_single(tmp_path / "1", values, weights, metric)
+    plan = plan_of(values, 4, lends=200, n_neighbors=6, weights=weights, metric=metric)
+    with (
+        nullcontext() if metric == "euclidean" else pytest.warns(GraphsoftWarning, match="3 rows have no dir")
+    ):
+        run, records = joined_in_blocks(tmp_path / "4", values, plan)
+        single = knn_graph(values, 6, metric, weights)
+    check_blocks(run, plan, records)
+    found, _, node = assembled(run, plan)
+    graph, expected = without_copies(single)
+    np.testing.assert_array_equal(node, expected)
+    np.testing.assert_array_equal(found.toarray(), graph.adjacency.toarray().astype(np.float32))
+    if form == "sparse":
+        points = [read(run, "points", part) for part in plan.parts]
+        assert sum(len(each["features/counts"]) for each in points) == len(graph)
+
+
+@pytest.mark.parametrize("metric", ["correlation", "manhattan", "chebyshev", "canberra"])
+def test_other_metrics(tmp_path, metric):
+    values = SETS["copies"] + 10
+    check_single(tmp_path / "1", values, "local-scaling", metric)
+    plan = plan_of(values, 4, lends=2, n_neighbors=6, metric=metric)
+    if metric == "canberra":
+        with pytest.raises(InputError, match="metric: got 'canberra'"):
+            joined_in_blocks(tmp_path / "4", values, plan)
+    else:
+        run, records = joined_in_blocks(tmp_path / "4", values, plan)
+        check_blocks(run, plan, records)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.sampled_from(WEIGHTS),
+)
+def test_grids_with_many_ties(rows, n_neighbors, partitions, weights):
+    """With all rows lent, ties are broken as on a single machine: by the number of the row."""
+    values = np.array(rows, dtype=np.float64)
+    plan = plan_of(values, partitions, lends=200, n_neighbors=n_neighbors, weights=weights, chunk_rows=7)
+    with TemporaryDirectory() as folder:
+        run, records = joined_in_blocks(Path(folder), values, plan)
+        check_blocks(run, plan, records)
+        found, degrees, node = assembled(run, plan)
+    graph, expected = without_copies(
+        knn_graph(values, min(n_neighbors, max(1, len(values) - 1)), weights=weights)
+    )
+    np.testing.assert_array_equal(node, expected)
+    np.testing.assert_array_equal(found.toarray(), graph.adjacency.toarray().astype(np.float32))
+    np.testing.assert_allclose(degrees, graph.degrees, rtol=1e-13)
+
+
+def test_a_damaged_file_is_written_again(tmp_path):
+    values = SETS["copies"]
+    plan = plan_of(values, 3, lends=1, n_neighbors=6)
+    run, _ = joined_in_blocks(tmp_path, values, plan)
+    before = content(run, plan)
+    for stage in ("graph", "points", "rows"):
+        run.where(stage, 1).file(stage, 1).unlink()
+        run.where(stage, 1).record().unlink()
+    joined_in_blocks(tmp_path, values, plan)
+    after = content(run, plan)
+    for name, expected in before.items():
+        np.testing.assert_array_equal(after[name], expected)

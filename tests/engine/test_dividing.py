@@ -13,6 +13,7 @@ import graphsoft
 from graphsoft.engine import coarsening, dividing, drawing, moving
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.dividing import Division
+from graphsoft.engine.scales import coarsened
 from graphsoft.engine.ties import MAX_STEPS, structure_keys
 from naive import engine
 from naive import moving as naive
@@ -299,3 +300,36 @@ def test_parts_that_look_alike_take_no_longer_than_others():
         patch.setattr(dividing, "scales_by_moves", counted)
         graphsoft.hierarchy(sp.csr_array(sp.kron(sp.eye(3004), [[0.0, 1.0], [1.0, 0.0]])), [751])
     assert max(seen) < 10
+
+
+@settings(max_examples=50)
+@given(graphs(min_size=4, max_size=16), st.data())
+def test_a_contracted_graph_is_divided_as_any_other(graph, data):
+    scales = coarsened(graph, data.draw(st.integers(2, len(graph) - 1)))
+    small = scales.layers[-1].graph  # with a diagonal
+    counts = sorted(data.draw(st.lists(st.integers(1, len(small)), min_size=1, max_size=3)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "DRAWS", 6)
+        found = assert_divides(small, counts)
+        for edges in (None, 0.0, 1e9):
+            division = Division(small, len(counts), edges=edges)
+            again = [division.into(count).tolist() for count in counts]
+            assert edges is not None or again == found
+            for labels, homes in zip(again, [[0] * len(small), *again], strict=False):
+                assert naive.is_nested(labels, homes)
+
+
+def test_draws_know_how_many_edges_were_contracted(monkeypatch):
+    graph, told = graph_of(cloud_graph(60)), []
+
+    def grouping(weights, homes, edges, count):
+        told.append(edges)
+        return drawing.median_grouping(weights, homes, edges, count)
+
+    monkeypatch.setattr(dividing, "median_grouping", grouping)
+    small = coarsened(graph, 30).layers[-1].graph
+    own, real = small.adjacency.nnz / 2, graph.adjacency.nnz / 2
+    for edges in (None, own, real):
+        Division(small, edges=edges).into(5)
+    assert told == [own, own, real]
+    assert own < real

@@ -1,0 +1,286 @@
+"""Whole runs: the same answer in any way of doing them, and that of one machine."""
+
+import shutil
+from functools import reduce
+from operator import matmul
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+from sklearn.metrics import adjusted_rand_score
+
+import graphsoft
+from graphsoft import InputError
+from graphsoft.distributed.executors import InThisProcess
+from graphsoft.distributed.summary import SUMMARY, read_summary
+from shared.runs import LEVELS, digest, nested_clouds
+
+X, CLOUD = nested_clouds()
+GIVEN = {"partitions": 4, "max_memory": "2GB"}
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """The directory of a run that is complete."""
+    found = tmp_path_factory.mktemp("complete")
+    graphsoft.hierarchy(X, LEVELS, directory=found, **GIVEN)
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected(directory):
+    return digest(directory)
+
+
+@pytest.fixture(scope="module")
+def one_machine():
+    return graphsoft.hierarchy(X, LEVELS)
+
+
+def test_levels_are_those_of_one_machine(directory, one_machine):
+    h = graphsoft.load(directory)
+    for level, other in zip(h, one_machine, strict=True):
+        assert adjusted_rand_score(np.asarray(level.labels), other.labels) > 0.98
+        assert np.isclose(level.report.log_likelihood, other.report.log_likelihood, rtol=1e-3)
+        assert level.report.sweeps == other.report.sweeps
+    assert adjusted_rand_score(np.asarray(h[0].labels), CLOUD) > 0.9
+    assert h.report.nodes == len(X)
+    assert abs(h.report.edges - one_machine.report.edges) < 0.01 * one_machine.report.edges
+    assert h.report.components == one_machine.report.components
+
+
+def test_what_must_hold_of_levels_holds(directory):
+    h = graphsoft.load(directory)
+    everyone = np.arange(len(X))
+    finest = h[0].memberships.rows(everyone)
+    for number, level in enumerate(h):
+        memberships = level.memberships.rows(everyone)
+        assert np.allclose(memberships.sum(axis=1), 1, atol=1e-14)
+        chained = reduce(matmul, [below.parents for below in h.levels[:number]], finest)
+        assert np.allclose(memberships.toarray(), chained.toarray(), atol=1e-12)
+        assert np.isclose(level.mass.sum(), h[0].mass.sum(), rtol=1e-12)
+        assert np.allclose(level.graph.sum(axis=1), level.mass, rtol=1e-9)
+        assert (level.sizes == np.bincount(np.asarray(level.labels), minlength=LEVELS[number])).all()
+        assert (level.sizes > 0).all()
+    assert h.tree is not None
+    assert read_summary(directory).plan.lends > 0
+
+
+def test_a_single_partition_gives_what_one_machine_gives(tmp_path, one_machine):
+    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path, partitions=1)
+    for level, other in zip(h, one_machine, strict=True):
+        found = level.memberships.rows(np.arange(len(X))).toarray()
+        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
+        assert (np.asarray(level.labels) == other.labels).all()
+        assert np.allclose(level.mass, other.mass, rtol=1e-12)
+        assert np.isclose(level.report.log_likelihood, other.report.log_likelihood, rtol=1e-8)
+        assert level.report.sweeps == other.report.sweeps
+    assert h.report.edges == one_machine.report.edges
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_tasks_is_of_no_influence(tmp_path, expected, seed):
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=InThisProcess(seed), **GIVEN)
+    assert digest(tmp_path) == expected
+
+
+def test_two_workers_give_the_same_bits(tmp_path, expected, client):
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=client, **GIVEN)
+    assert digest(tmp_path) == expected
+
+
+def test_one_worker_gives_the_same_bits(tmp_path, expected):
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=client, **GIVEN)
+    assert digest(tmp_path) == expected
+
+
+@pytest.mark.parametrize("files", [1, 7, 8])
+def test_how_the_input_is_cut_is_of_no_influence(tmp_path, expected, files):
+    folder = tmp_path / "input"
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(X, files)):
+        np.save(folder / f"part-{number}.npy", rows)
+    graphsoft.hierarchy(folder, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
+
+
+STAGES = [
+    "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central", "divided",
+    "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home", "homes",
+    "check-files",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_run_goes_on_from_any_stage(tmp_path, directory, expected, stage):
+    shutil.copytree(directory, tmp_path / "run")
+    records = sorted((tmp_path / "run" / "done" / stage).iterdir())
+    records[0].unlink()
+    shutil.rmtree(tmp_path / "run" / "parts" / stage, ignore_errors=True)
+    shutil.rmtree(tmp_path / "run" / "done" / "check-files")
+    (tmp_path / "run" / SUMMARY).unlink()
+    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
+    assert len(h) == 2
+
+
+class Stops(InThisProcess):
+    """Stops after so many tasks, as somebody's Ctrl-C would."""
+
+    def __init__(self, tasks):
+        super().__init__()
+        self.left = tasks
+
+    def ended(self, seconds):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return super().ended(seconds)
+
+
+def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path, expected):
+    calls = 0
+    while not (tmp_path / SUMMARY).exists():
+        calls += 1
+        try:
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=Stops(25), **GIVEN)
+        except KeyboardInterrupt:
+            continue
+    assert calls > 3
+    assert digest(tmp_path) == expected
+
+
+@pytest.mark.parametrize("stage", ["rows", "points", "graph", "memberships", "homes"])
+def test_what_was_damaged_meanwhile_is_made_again_before_the_end(tmp_path, directory, expected, stage):
+    shutil.copytree(directory, tmp_path / "run")
+    (tmp_path / "run" / SUMMARY).unlink()
+    shutil.rmtree(tmp_path / "run" / "done" / "check-files")
+    path = sorted((tmp_path / "run" / "parts" / stage).iterdir())[-1]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
+
+
+def test_a_complete_run_is_opened_at_once(directory):
+    before = sorted(directory.rglob("*"))
+    h = graphsoft.hierarchy(X, LEVELS, directory=directory, client=Stops(0))
+    assert [len(level.mass) for level in h] == list(LEVELS)
+    assert sorted(directory.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"partitions": 3}, "partitions"),
+        ({"levels": (12, 3)}, "levels"),
+        ({"n_neighbors": 9}, "n_neighbors"),
+        ({"weights": "gaussian"}, "weights"),
+        ({"method": graphsoft.Relation(rounds=2)}, "rounds"),
+        ({"min_children": 2}, "min_children"),
+        ({"X": X + 1}, "other data"),
+        ({"max_memory": "1GB"}, "max_memory"),
+    ],
+)
+def test_another_call_is_refused_in_the_same_directory(directory, changed, named):
+    with pytest.raises(InputError, match=named):
+        graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": directory} | changed))
+
+
+def test_copies_of_points_are_one_node(tmp_path):
+    random = np.random.default_rng(5)
+    rows = random.integers(0, 300, 700)
+    few = X[:300].copy()
+    h = graphsoft.hierarchy(few[rows], LEVELS, directory=tmp_path, partitions=3)
+    one = graphsoft.hierarchy(few[rows], LEVELS)
+    memberships = h[0].memberships.rows(np.arange(700)).toarray()
+    for point in np.unique(rows):
+        assert (memberships[rows == point] == memberships[rows == point][0]).all()
+    assert any("distinct points" in note for note in h.report.notes)
+    assert h[0].sizes.sum() == 700
+    assert adjusted_rand_score(np.asarray(h[0].labels), one[0].labels) > 0.9
+    assert np.isclose(h[0].mass.sum(), one[0].mass.sum(), rtol=1e-2)
+
+
+def edge_files(folder, graph, files):
+    """Write the edges of a graph to so many files."""
+    upper = sp.triu(graph.adjacency).tocoo()
+    folder.mkdir()
+    order = np.random.default_rng(0).permutation(upper.nnz)
+    for number, some in enumerate(np.array_split(order, files)):
+        np.savez(
+            folder / f"part-{number}.npz", row=upper.row[some], col=upper.col[some], data=upper.data[some],
+            shape=np.array(upper.shape),
+        )  # fmt: skip
+    return graphsoft.partitioned_graph(folder, nodes=len(graph))
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_graphs_in_files(tmp_path, one_machine, partitions):
+    graph = graphsoft.knn_graph(X)
+    given = edge_files(tmp_path / "edges", graph, 5)
+    h = graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", partitions=partitions)
+    for level, other in zip(h, one_machine, strict=True):
+        assert adjusted_rand_score(np.asarray(level.labels), other.labels) > 0.98
+        assert np.isclose(level.report.log_likelihood, other.report.log_likelihood, rtol=1e-4)
+    assert h.report.edges == one_machine.report.edges
+
+
+def test_limits_of_children_are_kept(tmp_path):
+    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path, partitions=3, min_children=2, max_children=4)
+    children = np.bincount(h[0].parents.toarray().argmax(axis=1), minlength=LEVELS[1])
+    assert children.min() >= 2
+    assert children.max() <= 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"levels": "auto"}, "levels"),
+        ({"levels": (2000, 4)}, "levels"),
+        ({"method": "ward"}, "method"),
+        ({"polish": False}, "method"),
+        ({"method": graphsoft.Relation(support="dense")}, "method"),
+        ({"method": [graphsoft.Relation(rounds=2), "relation"]}, "method"),
+        ({"must_link": [(0, 1)]}, "must_link"),
+        ({"cannot_link": [(0, 1)]}, "cannot_link"),
+        ({"known": {0: 1}}, "known"),
+        ({"neighbors": object()}, "neighbors"),
+        ({"time_limit": 10}, "time_limit"),
+        ({"features": X}, "features"),
+        ({"names": list(range(len(X)))}, "names"),
+        ({"affinity": "precomputed"}, "affinity"),
+        ({"rng": 0}, "rng"),
+        ({"partitions": 0}, "partitions"),
+        ({"partitions": len(X) + 1}, "partitions"),
+        ({"max_memory": "much"}, "max_memory"),
+        ({"max_memory": "10MB"}, "max_memory"),
+        ({"client": "tcp://somewhere"}, "client"),
+        ({"directory": ""}, "directory"),
+        ({"directory": 3}, "directory"),
+    ],
+)
+def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
+    with pytest.raises(InputError, match=named):
+        graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
+    assert not (tmp_path / "run" / "done").exists()
+
+
+@pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])
+def test_a_directory_is_needed_for(argument):
+    with pytest.raises(InputError, match="directory"):
+        graphsoft.hierarchy(X, LEVELS, **{argument: 3})
+
+
+def test_files_need_a_directory(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    with pytest.raises(InputError, match="directory"):
+        graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)

@@ -1,0 +1,153 @@
+"""Workers and clients that are killed or stopped: the same bits, and hardly a task done twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import graphsoft
+from distributed import Client, LocalCluster
+from graphsoft.distributed import doing
+from graphsoft.distributed.executors import executor_of
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.status import status
+from shared.toy_stages import PARTS, STAGES, TASKS, executions, run_stages
+from shared.worker_processes import alive, ended
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory):
+    with Run(tmp_path_factory.mktemp("undisturbed")) as run:
+        return run_stages(run)
+
+
+def test_one_and_two_workers_give_the_same_bits_as_this_process(client, tmp_path, answer):
+    with Run(tmp_path / "two", executor_of(client)) as run:
+        assert run_stages(run) == answer
+        assert len(executions(run.directory)) == TASKS
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as one,
+        Run(tmp_path / "one", executor_of(one)) as run,
+    ):
+        assert run_stages(run) == answer
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("moment", ["before", "in", "after", "recorded"])
+def test_killed_worker(client, tmp_path, answer, moment, stage):
+    alive(client)
+    with Run(tmp_path, executor_of(client)) as run:
+        assert run_stages(run, (moment, stage, 0)) == answer
+    assert not list(tmp_path.glob("*/*/.*"))
+    assert len(executions(tmp_path)) <= TASKS + 1
+    assert (tmp_path / f"trouble-{moment}").exists()
+
+
+def test_task_that_kills_its_workers(tmp_path, answer):
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        Run(tmp_path, executor_of(client)) as run,
+    ):
+        cluster.scheduler.allowed_failures = 0
+        with pytest.raises(
+            graphsoft.RunStopped, match=r"pass-on, part 2: its workers died.*memory"
+        ) as raised:
+            run_stages(run, ("always", "pass-on", 2))
+        assert raised.value.parts == [2]
+        assert executions(tmp_path).count("pass-on-2") == doing.KILLS
+    (tmp_path / "trouble").unlink()
+    with Run(tmp_path) as run:
+        assert run_stages(run) == answer
+
+
+def test_stopped_worker(client, tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(doing, "FLOOR", 1.0)
+    alive(client)
+    try:
+        with Run(tmp_path, executor_of(client)) as run:
+            assert run_stages(run, ("stop", "make-numbers", 1)) == answer
+            assert run.report()["make-numbers"]["again"] >= 1
+    finally:
+        with suppress(FileNotFoundError):
+            os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
+
+
+def test_no_worker(tmp_path):
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        Run(tmp_path, executor_of(client), patience=0.5) as run,
+        pytest.raises(graphsoft.RunStopped, match=r"make-numbers, parts 0, 1, .*no worker .*start workers"),
+    ):
+        run_stages(run)
+
+
+def test_cluster_that_is_gone(tmp_path):
+    with LocalCluster(n_workers=1, dashboard_address=":0") as cluster:
+        client = Client(cluster, set_as_default=False)
+        client.close()
+        with (
+            Run(tmp_path, executor_of(client)) as run,
+            pytest.raises(graphsoft.RunStopped, match="cannot be reached"),
+        ):
+            run_stages(run)
+
+
+def test_work_that_raises(client, tmp_path):
+    with Run(tmp_path, executor_of(client)) as run, pytest.raises(KeyError, match="a bug"):
+        run_stages(run, ("raise", "pass-on", 3))
+    until = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(client.processing().values())
+
+
+CLIENT = """if True:
+    import sys
+    sys.path[:0] = {paths!r}
+    from pathlib import Path
+    from distributed import Client, LocalCluster
+    from graphsoft.distributed.executors import executor_of
+    from graphsoft.distributed.run import Run
+    from shared.toy_stages import run_stages
+
+    if __name__ == "__main__":
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+            print(*(nanny.pid for nanny in cluster.workers.values()), flush=True)
+            with Client(cluster) as client, Run(Path(sys.argv[1]), executor_of(client)) as run:
+                run_stages(run, ("slow", "any", "any"))
+"""
+
+
+def test_killed_client(tmp_path, answer):
+    script, folder = tmp_path / "client.py", tmp_path / "run"
+    script.write_text(CLIENT.format(paths=[str(TESTS), str(TESTS.parent)]))
+    kills = (2, PARTS + 2, TASKS - 1)
+    for wanted in kills:
+        killed = subprocess.Popen([sys.executable, script, folder], stdout=subprocess.PIPE, text=True)
+        workers = [int(each) for each in killed.stdout.readline().split()]
+        until = time.monotonic() + 60
+        while not folder.exists() or len(list(folder.glob("done/*/[0-9]*"))) < wanted:
+            assert killed.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert status(folder).worked_on
+        killed.kill()
+        killed.communicate()
+        ended(workers)
+        found = status(folder)
+        assert not found.worked_on
+        assert found.done >= wanted
+    with Run(folder) as run:
+        assert run_stages(run) == answer
+        assert not list(folder.glob("*/*/.*"))
+    assert len(executions(folder)) <= TASKS + 2 * len(kills)  # so many tasks run at the same time
