@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging import ERROR
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def _client(options: dict[str, Any]) -> Iterator[Any]:
     with (
         # any free port: another cluster of this machine may have the usual one
         dask.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=ERROR,
             memory_limit="auto" if options["max_memory"] is None else _bytes(options["max_memory"]),
         ) as cluster,
         dask.Client(cluster, set_as_default=False) as client,

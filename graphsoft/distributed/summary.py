@@ -5,7 +5,6 @@ Memberships and labels, which grow with the number of points, are in files of ar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,15 +29,16 @@ __all__ = ["KIND", "SUMMARY", "LevelSummary", "Summary", "read_summary", "write_
 
 SUMMARY = "hierarchy.gs"
 KIND = "stored hierarchy"
-# Fields of a plan and of what they must be; `identity` is any JSON.
+# Fields of a plan and what they must be; the others are any JSON.
 OF_PLAN = {
     "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
     "chunk_rows": is_whole, "lends": is_whole, "n_neighbors": is_whole, "metric": is_text, "weights": is_text,
     "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole,
 }  # fmt: skip
+OF_PLAN_AS_JSON = ("identity", "asked")
 LEAST = {
-    "rows": 1, "partitions": 1, "chunk_rows": 1, "n_neighbors": 1, "features": 0, "lends": 0, "max_memory": 0,
-    "coarse_nodes": 0,
+    "rows": 1, "partitions": 1, "chunk_rows": 1, "n_neighbors": 1, "features": 0, "max_memory": 0,
+    "coarse_nodes": 0, "lends": -1,
 }  # fmt: skip
 
 
@@ -162,12 +162,12 @@ def read_summary(directory: Path) -> Summary:
 
 def _packed_plan(plan: Plan) -> dict[str, Any]:
     packed = {name: pack_value(getattr(plan, name), name) for name in OF_PLAN}
-    return {**packed, "identity": plan.identity}
+    return {**packed, **{name: getattr(plan, name) for name in OF_PLAN_AS_JSON}}
 
 
 def _unpacked_plan(packed: dict[str, Any]) -> Plan:
     values = {name: unpack_value(packed[name]) for name in OF_PLAN}
-    return Plan(**values, identity=packed["identity"])
+    return Plan(**values, **{name: packed[name] for name in OF_PLAN_AS_JSON})
 
 
 def _packed_level(level: LevelSummary, name: str, packer: Packer) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _check_plan(plan: Plan) -> None:
             raise ValueError(f"a plan whose {name} is not what it should be")
     if plan.kind not in ("points", "graph") or (plan.features > 0) != (plan.kind == "points"):
         raise ValueError("a plan of another kind")
-    if not isinstance(plan.identity, dict):
+    if not all(isinstance(getattr(plan, name), dict) for name in OF_PLAN_AS_JSON):
         raise ValueError("a plan without an identity")
 
 
@@ -249,5 +249,5 @@ def _check_level(level: LevelSummary, above: int | None, rows: int) -> None:
 def _check_weights(matrix: sp.csr_array, count: int) -> None:
     if matrix.shape != (count, count) or (len(matrix.data) and matrix.data.min() < 0):
         raise ValueError("a graph of other clusters")
-    if matrix.data.dtype != np.float64 or not math.isfinite(float(matrix.data.sum())):
+    if matrix.data.dtype != np.float64 or not np.isfinite(matrix.data).all():
         raise ValueError("a graph of other clusters")

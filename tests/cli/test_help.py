@@ -19,8 +19,8 @@ from graphsoft.neighbors.weights import WEIGHTS
 
 ROOT = Path(command.__file__).parents[2]
 NAMES = (
-    "hierarchy", "cluster", "graph", "predict", "suggest", "describe", "compare", "convert", "explore",
-    "info",
+    "hierarchy", "cluster", "graph", "run", "predict", "suggest", "describe", "compare", "convert",
+    "explore", "info",
 )  # fmt: skip
 
 

@@ -42,6 +42,16 @@ def step(X, x, k, metric="euclidean", weights="local-scaling"):
     return chances / chances.sum()
 
 
+def step_among(X, candidates, x, k, scale, metric="euclidean", weights="local-scaling"):
+    """p(old point | new point) where only some of the distinct old points are looked at, of given scales."""
+    pairs = sorted((distance(x, X[j], metric), j) for j in candidates)[:k]
+    pairs = [(d, j) for d, j in pairs if metric not in ("cosine", "correlation") or d < 1 - 1e-12]
+    chances = np.zeros(len(X))
+    for d, j in pairs:
+        chances[j] = weight(weights, d, pairs[-1][0], scale[j], np.median(scale), None, None)
+    return chances / chances.sum()
+
+
 def joined(X, Y, k, weights="local-scaling"):
     """The weights of edges from rows of Y to rows of X and Y, which are distinct; old edges are left out."""
     both = np.concatenate([X, Y])
