@@ -24,11 +24,11 @@ __all__ = ["bytes_to_divide", "divide", "divide_levels", "most_nodes", "nodes_wa
 PART = 0.8
 # Bytes that it takes without data, with all that it imports and compiles; and for each stored entry and each
 # node of a graph while it divides it.
-OF_PROCESS, OF_ENTRY, OF_NODE = 200_000_000, 110, 600
+OF_PROCESS, OF_ENTRY, OF_NODE = 250_000_000, 110, 600
 # Entries that a node of the central graph has, where the data do not say so yet. In measurements these were
 # 15 to 80 in graphs of nearest neighbors.
 USUAL_ENTRIES = 100
-# How many nodes the central graph is to have: so many for each of the finest clusters, and no fewer than these.
+# The central graph is to have so many nodes for each of the finest clusters, and no fewer than these.
 # With 10 for each the refined result was hardly worse.
 NODES_EACH, LEAST_EACH, FEWEST_NODES = 30, 10, 50_000
 
@@ -49,7 +49,7 @@ def most_nodes(max_memory: float) -> int:
     Examples
     --------
     >>> most_nodes(1e9), most_nodes(4e9)
-    (51724, 258620)
+    (47413, 254310)
     """
     of_each = bytes_to_divide(1, USUAL_ENTRIES) - OF_PROCESS
     return max(0, int((room_to_divide(max_memory) - OF_PROCESS) / of_each))
@@ -61,7 +61,7 @@ def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
     Examples
     --------
     >>> nodes_wanted([200, 10], 1e9), nodes_wanted([4000, 10], 4e9)
-    (50000, 120000)
+    (47413, 120000)
     """
     fits, least = most_nodes(max_memory), LEAST_EACH * levels[0]
     if fits < least:

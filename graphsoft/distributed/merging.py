@@ -44,7 +44,7 @@ def shares_of_goal(goal: int, nodes: Array, masses: Array) -> Array:
     """
     shares = np.zeros(len(nodes), dtype=np.int64)
     # nodes without edges have no mass, but if they were worth nothing there might be too few groups
-    worth = masses / (masses.sum() or 1.0) + NODES_WORTH * nodes / nodes.sum()
+    worth = masses / (masses.sum() or 1.0) + NODES_WORTH * nodes / max(1, nodes.sum())
     while True:
         free = shares < nodes
         left = goal - int(shares.sum())
