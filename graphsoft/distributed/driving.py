@@ -128,12 +128,13 @@ class _Drive:
         run.forget("group")
         descended = descend(blocks, begun, groups, self.method)
         found = fits(blocks, descended)
-        levels = finish(run, plan, descended)
+        levels, steps = finish(run, plan, blocks, descended)
         blocks.forget_all()
         told = Told(plan, records, recall, components)
         report = reported(run, told, descended.courses, found)
         columns = None if isinstance(data, PartitionedGraph) else data.columns
-        write_summary(run.directory, Summary(plan, tuple(levels), report, self.settings, columns))
+        summary = Summary(plan, tuple(levels), report, self.settings, columns, steps=steps)
+        write_summary(run.directory, summary)
 
     def _graph(self, data: Source | PartitionedGraph) -> tuple[Plan, list[Record], float]:
         """Make the graph in blocks; returns what `Told` says of it."""

@@ -68,6 +68,13 @@ def test_what_must_hold_of_levels_holds(directory):
     assert read_summary(directory).plan.lends > 0
 
 
+def test_what_a_result_can_be_asked(directory, one_machine):
+    h = graphsoft.load(directory)
+    assert (h.predict(X[:50], 0) == np.asarray(h[0].labels)[:50]).mean() > 0.95
+    steps = one_machine[0].memberships.T @ one_machine.graph.adjacency @ one_machine[0].memberships
+    assert np.isclose(h.summary.steps.sum(), steps.sum(), rtol=1e-2)
+
+
 def test_a_single_partition_gives_what_one_machine_gives(tmp_path, one_machine):
     h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path, partitions=1)
     for level, other in zip(h, one_machine, strict=True):
@@ -114,8 +121,8 @@ def test_how_the_input_is_cut_is_of_no_influence(tmp_path, expected, files):
 
 STAGES = [
     "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central",
-    "divided", "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home", "homes",
-    "check-files",
+    "divided", "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home",
+    "homes", "check-files",
 ]  # fmt: skip
 
 
