@@ -89,9 +89,8 @@ def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[
         For every level but the top the group of each cluster, as memberships with one entry a row.
     """
     sizes = tuple(levels)
-    run.stage("divided", divide_levels, [0], levels=sizes, limits=limits)
-    with run.where("divided", 0).open("divided", 0) as file:
-        numbers = [file.array(f"groups-{level}") for level in range(len(sizes) - 1)]
+    record = run.stage("divided", divide_levels, [0], levels=sizes, limits=limits)[0]
+    numbers = [record[f"groups-{level}"] for level in range(len(sizes) - 1)]
     return [one_cluster_each(each, count) for each, count in zip(numbers, sizes[1:], strict=True)]
 
 
@@ -111,4 +110,4 @@ def divide_levels(where: Where, levels: Sequence[int], limits: Limits) -> Mappin
     groups = grouped_levels(graph, labels, levels, limits)
     arrays = {f"groups-{level}": each.indices.astype(np.int32) for level, each in enumerate(groups)}
     where.write({"labels": labels[0].astype(np.int32), **arrays})
-    return {"nodes": len(graph), "entries": graph.adjacency.nnz}
+    return {"nodes": len(graph), "entries": graph.adjacency.nnz, **arrays}

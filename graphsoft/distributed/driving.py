@@ -16,7 +16,7 @@ from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.expecting import expected_stages
-from graphsoft.distributed.finishing import finish
+from graphsoft.distributed.finishing import LASTING, finish
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import plan_of
@@ -129,7 +129,7 @@ class _Drive:
         descended = descend(blocks, begun, groups, self.method)
         found = fits(blocks, descended)
         levels, steps = finish(run, plan, blocks, descended)
-        blocks.forget_all()
+        run.forget_but(LASTING)
         told = Told(plan, records, recall, components)
         report = reported(run, told, descended.courses, found)
         columns = None if isinstance(data, PartitionedGraph) else data.columns

@@ -23,7 +23,7 @@ from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
-__all__ = ["finish"]
+__all__ = ["LASTING", "finish"]
 
 # Stages whose files belong to the result, and those of them that only points have.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")

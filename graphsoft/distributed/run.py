@@ -122,6 +122,12 @@ class Run:
         self._forgotten.add(name)
         self._delete(name)
 
+    def forget_but(self, kept: Sequence[str]) -> None:
+        """Delete the files of all stages but these."""
+        for name in self._known.stages:
+            if name not in kept:
+                self.forget(name)
+
     def where(self, stage: str, part: int) -> Where:
         """Name a place in this run, to read files from."""
         return Where(str(self.directory), stage, part)

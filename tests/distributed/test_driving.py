@@ -65,6 +65,8 @@ def test_what_must_hold_of_levels_holds(directory):
         assert (level.sizes == np.bincount(np.asarray(level.labels), minlength=LEVELS[number])).all()
         assert (level.sizes > 0).all()
     assert h.tree is not None
+    kept = {"cells", "graph", "homes", "memberships", "points", "rows"}
+    assert {path.name for path in (directory / "parts").iterdir()} == kept
     assert read_summary(directory).plan.lends > 0
 
 
