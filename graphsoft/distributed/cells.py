@@ -229,5 +229,5 @@ def _runs(load: Array, partitions: int) -> Array:
     [0, 0, 1, 1]
     """
     middle = np.cumsum(load) - load / 2
-    runs = np.floor(middle * (partitions / load.sum())).astype(np.int32)
-    return np.minimum(runs, partitions - 1).astype(np.int32)
+    runs = np.floor(middle * (partitions / load.sum()))
+    return np.asarray(np.minimum(runs, partitions - 1), dtype=np.int32)
