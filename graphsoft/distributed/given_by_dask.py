@@ -33,7 +33,9 @@ def is_of_dask(X: Any) -> bool:
     >>> is_of_dask([[1.0]])
     False
     """
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+    # an object of dask.delayed has every attribute, but none is a number
+    tabular = type(getattr(X, "ndim", None)) is int and hasattr(X, "to_delayed")
+    return tabular and hasattr(X, "__dask_graph__")
 
 
 def written_by_dask(X: Any, directory: Path, client: Any = None) -> list[GivenRows]:

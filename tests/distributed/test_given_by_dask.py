@@ -11,7 +11,9 @@ from graphsoft import InputError
 from graphsoft.distributed import given_by_dask
 from graphsoft.distributed.sources import sample_rows, source_of
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -143,6 +145,9 @@ def test_what_blocks_hold_is_checked(tmp_path):
         source_of(da.from_array(bad, chunks=(10, 6)), tmp_path / "a")
     with pytest.raises(InputError, match="Dask array with 1 dimension"):
         source_of(da.from_array(TABLE[0]), tmp_path / "b")
+    for wrong in (dask.delayed(TABLE), db.from_sequence([1, 2])):
+        with pytest.raises(InputError, match=f"is a {type(wrong).__name__} of Dask"):
+            source_of(wrong, tmp_path / "b")
     with pytest.raises(InputError, match="complex numbers"):
         source_of(da.from_array(TABLE * 1j), tmp_path / "c")
 
