@@ -106,7 +106,7 @@ def _write_block(block: Any, path: str, number: int, expected: str | None) -> st
 
 def _compute(tasks: list[Any], client: Any) -> None:
     """Compute on the cluster, or on a few threads of this process."""
-    if client is None:
+    if not hasattr(client, "compute"):  # none, or an executor of another kind
         dask = imported("dask", "a Dask array", "'graphsoft[dask]'")
         dask.compute(*tasks, scheduler="threads", num_workers=min(MOST_BLOCKS, thread_count()))
         return

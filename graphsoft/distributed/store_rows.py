@@ -145,7 +145,7 @@ def _form(node: Any) -> str | None:
     named = _attribute(node, "encoding-type")
     if named is None:  # as anndata wrote until 0.7
         old = _attribute(node, "h5sparse_format")
-        named = None if old is None else f"{old}_matrix"
+        named = None if old is None else f"{old.decode() if isinstance(old, bytes) else old}_matrix"
     return None if named is None else str(named)
 
 
