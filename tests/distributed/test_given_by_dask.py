@@ -1,5 +1,7 @@
 """Dask arrays and data frames: blocks are written where they are computed, once, and read as one table."""
 
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,9 @@ from graphsoft import InputError
 from graphsoft.distributed import given_by_dask
 from graphsoft.distributed.sources import sample_rows, source_of
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -116,6 +120,31 @@ def test_numbers_of_rows_need_not_be_known(tmp_path):
         source_of(X[X[:, 0] > 300], tmp_path / "c")
 
 
+def test_unknown_rows_in_blocks_of_columns(tmp_path):
+    X = chunked((10, 5, 25), (4, 2))
+    found = source_of(X[X[:, 0] > 0.3], tmp_path)
+    assert np.array_equal(found.rows(0, found.n), TABLE[TABLE[:, 0] > 0.3])
+
+
+def test_few_blocks_are_in_memory_at_once(tmp_path):
+    alive = set()
+    most = []
+
+    def made(block_info=None):
+        number = block_info[None]["chunk-location"][0]
+        values = np.full((10, 4), number)
+        alive.add(number)
+        most.append(len(alive))
+        weakref.finalize(values, alive.discard, number)
+        return values
+
+    X = da.map_blocks(made, chunks=((10,) * 50, (4,)), dtype=int, meta=np.empty((0, 0), dtype=int))
+    source = source_of(X, tmp_path)
+    assert source.rows(0, 500)[:, 0].tolist() == np.repeat(np.arange(50), 10).tolist()
+    assert len(most) == 50
+    assert max(most) <= 2 * given_by_dask.MOST_BLOCKS
+
+
 def test_data_frames_bring_their_columns(tmp_path):
     frame = pd.DataFrame(TABLE, columns=list("abcdef"))
     source = source_of(dd.from_pandas(frame, npartitions=3), tmp_path)
@@ -143,6 +172,9 @@ def test_what_blocks_hold_is_checked(tmp_path):
         source_of(da.from_array(bad, chunks=(10, 6)), tmp_path / "a")
     with pytest.raises(InputError, match="Dask array with 1 dimension"):
         source_of(da.from_array(TABLE[0]), tmp_path / "b")
+    for wrong in (dask.delayed(TABLE), db.from_sequence([1, 2])):
+        with pytest.raises(InputError, match=f"is a {type(wrong).__name__} of Dask"):
+            source_of(wrong, tmp_path / "b")
     with pytest.raises(InputError, match="complex numbers"):
         source_of(da.from_array(TABLE * 1j), tmp_path / "c")
 

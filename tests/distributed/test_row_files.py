@@ -176,6 +176,40 @@ def test_parts_without_rows_count_nothing(tmp_path):
         rows_in_files(folder)
 
 
+def test_lists_of_numbers_in_parts_without_rows(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for number, lists in enumerate(([], [[1.0, 2.0]], [], [[3.0, 4.0], [5.0, 6.0]])):
+        table = pa.table({"v": pa.array(lists, pa.list_(pa.float32()))})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    found = rows_in_files(tmp_path, columns=["v"])
+    assert found.columns is None
+    assert found.rows(0, 3).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+def test_files_of_several_types_become_the_wider_one(tmp_path):
+    for number, kind in enumerate(("f2", "i2", "f4")):
+        np.save(tmp_path / f"{number}.npy", np.full((2, 1), number, dtype=kind))
+    assert rows_in_files(tmp_path).dtype == np.float32
+    np.save(tmp_path / "3.npy", np.full((2, 1), 3, dtype=np.int32))
+    found = rows_in_files(tmp_path)
+    assert found.dtype == found.rows(0, 2).dtype == np.float64
+    assert found.rows(0, 8).ravel().tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_sparse_matrices_of_old_anndata_are_read(tmp_path):
+    import h5py
+
+    with h5py.File(tmp_path / "old.h5ad", "w") as file:
+        group = file.create_group("X")
+        group.attrs["h5sparse_format"] = np.bytes_("csr")
+        group.attrs["h5sparse_shape"] = HOLES.shape
+        for name in ("data", "indices", "indptr"):
+            group[name] = getattr(sp.csr_array(HOLES), name)
+    assert np.array_equal(rows_in_files(tmp_path / "old.h5ad").rows(2, 9).toarray(), HOLES[2:9])
+
+
 def test_the_repr_tells_what_is_there(tmp_path):
     folder, _ = write_parts(tmp_path / "parts", TABLE, "npy", cuts=(5,))
     assert repr(rows_in_files(folder)) == "RowsInFiles(23 rows x 5 features of float32 in 2 npy files)"
