@@ -33,7 +33,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 
-__all__ = ["contract"]
+__all__ = ["bytes_needed", "contract"]
 
 # So many nodes of the central graph each component has that may get a cluster of its own.
 NODES_EACH_ISLAND = 20
@@ -77,6 +77,22 @@ def contract(run: Run, plan: Plan) -> None:
     run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2)
     for stage in [name for each in [*found, *smaller] for name in each.stages]:
         run.forget(stage)
+
+
+def bytes_needed(plan: Plan, edges: float) -> dict[str, float]:
+    """Count what the tasks of a partition need, beside what the process takes anyway.
+
+    What one process needs for the central graph is no matter of partitions, see
+    `graphsoft.distributed.dividing.nodes_wanted`.
+
+    Parameters
+    ----------
+    plan : Plan
+    edges : float
+        Entries of a node.
+    """
+    nodes = plan.rows / plan.partitions
+    return {"merge-nodes": nodes * (28 * edges + 150), "sum-edges": nodes * (22 * edges + 100)}
 
 
 @dataclass(frozen=True, eq=False)
