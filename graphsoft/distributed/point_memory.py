@@ -11,17 +11,18 @@ from graphsoft.fitting.memory import Extent, needed
 
 __all__ = ["PROCESS", "bytes_needed"]
 
-PROCESS = 180_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
+PROCESS = 170_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
 LEARNING = 120_000_000  # scikit-learn, for the cells
 NUMBER, SINGLE = 8, 4
 
 # What the data decide; measured on clouds that touch, and on images.
 FULLEST = 1.12  # the largest partition, compared with the mean
 LENT = 0.6  # rows lent, for each row and each further cell that sees it
+LENT_UNKNOWN = 1.0  # the same where the number of cells is not known yet
 ABROAD = 1.0  # nodes of other partitions in the lists of a partition, for each of its own
 
 # Bytes at the peak for each entry of a list; each includes the arrays that are written.
-OF_MERGING, OF_WEIGHING, OF_SHARED, OF_BLOCK = 40, 50, 40, 110
+OF_MERGING, OF_WEIGHING, OF_SHARED, OF_BLOCK = 30, 42, 40, 80
 
 
 def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
@@ -30,7 +31,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     Parameters
     ----------
     plan : Plan
-        Of points.
+        Of points; its `lends` may be -1, not known yet.
     row_bytes : float, optional
         Bytes of the features of a row. By default they are dense, in float32.
 
@@ -47,7 +48,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     chunk = min(plan.chunk_rows, plan.rows)
     several = plan.partitions > 1
     own = plan.rows / plan.partitions * (FULLEST if several else 1.0)
-    lent = min(LENT * plan.lends, plan.partitions - 1) * own
+    lent = min(LENT * plan.lends if plan.lends >= 0 else LENT_UNKNOWN, plan.partitions - 1) * own
     length = list_length(plan)
     entries = own * length
     abroad = ABROAD * own if several else 0.0
