@@ -21,8 +21,9 @@ __all__ = [
     "looked_up",
     "merge_units",
     "places_in",
+    "sum_units",
+    "units_of",
 ]
-__all__ += ["sum_units", "units_of"]
 
 # One of so many units is a center, which others join.
 CENTERS = 4
