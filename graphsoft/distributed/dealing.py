@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.distributed.dealt_blocks import built_block, listed_rows
 from graphsoft.distributed.edge_files import PartitionedGraph
-from graphsoft.distributed.gathering import gathered
+from graphsoft.distributed.gathering import BYTES_EACH, gathered, most_entries
+from graphsoft.distributed.growing import AT_ONCE
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.settling import parts_of
@@ -81,7 +82,9 @@ def bytes_needed(plan: Plan, graph: PartitionedGraph) -> dict[str, int]:
     return {
         "read-edges": int(BYTES_READ * min(_edges_at_once(plan), listed)),
         "sort-edges": int(entries * (24 + 44 / bins) + 24 * nodes),
-        "gather": int(entries * 24 + 32 * ends + 64 * nodes),
+        "merge-groups": int(entries * 36 + 64 * min(AT_ONCE, entries) + 16 * ends + 64 * nodes),
+        "cut-groups": BYTES_EACH * min(most_entries(plan), 2 * listed),
+        "move-nodes": int(entries * 24 + 20 * ends + 40 * nodes),
         "move-edges": int(entries * 30 + 12 * ends + 40 * nodes),
         "graph": int(entries * 34 + 40 * nodes),
     }

@@ -12,8 +12,18 @@ from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import best_centers, filled_groups
 from graphsoft.parallel import pieces_by_load
 
-__all__ = ["Units", "choose_centers", "fill_groups", "leaders_of", "looked_up", "merge_units", "places_in"]
-__all__ += ["sum_units", "units_of"]
+__all__ = [
+    "AT_ONCE",
+    "Units",
+    "choose_centers",
+    "fill_groups",
+    "leaders_of",
+    "looked_up",
+    "merge_units",
+    "places_in",
+    "sum_units",
+    "units_of",
+]
 
 # One of so many units is a center, which others join.
 CENTERS = 4
@@ -24,7 +34,7 @@ AT_ONCE = 1 << 19
 class Units(NamedTuple):
     """Units of one block in one round, with the edges to all others; self-loops do not matter.
 
-    Their ids rise. Columns are ids.
+    Their ids rise. Columns are ids. Weights are float32: they only decide who joins whom.
     """
 
     ids: Array
@@ -46,7 +56,7 @@ def units_of(where: Where, number: int, block: int, starts: Array) -> Units:
     some = np.flatnonzero(counts)
     ids = (starts[block] + some).astype(np.int32)
     ptr = np.concatenate(([0], ptr[some + 1]))
-    return Units(ids, ptr, columns, weights, degrees[some], counts[some] + 1)
+    return Units(ids, ptr, columns, weights.astype(np.float32), degrees[some], counts[some] + 1)
 
 
 def looked_up(where: Where, number: int, name: str, ends: Array, starts: Array) -> Array:
@@ -153,7 +163,7 @@ def merge_units(where: Where, number: int, starts: Array) -> None:
     own, others = (leaders_of(where, number, ids, starts) for ids in (units.ids, ends))
     order = np.argsort(own, kind="stable")
     counts = np.diff(units.ptr)[order]
-    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.float32)]
     # rows of a group may be in two pieces; what is left to sum then is summed by the group's block
     for start, stop in pieces_by_load(np.concatenate(([0], np.cumsum(counts))), AT_ONCE):
         rows, lengths = order[start:stop], counts[start:stop]
@@ -209,15 +219,15 @@ def _summed_in_pieces(units: Array, keys: list[Array], weights: list[Array]) -> 
     pieces = 1 + sum(map(len, keys)) // AT_ONCE
     bounds = units[np.arange(1, pieces) * len(units) // pieces].astype(np.int64) << 32
     cuts = [np.concatenate(([0], np.searchsorted(some, bounds), [len(some)])) for some in keys]
-    counts, columns, sums = np.zeros(len(units), dtype=np.int64), [np.empty(0, dtype=np.int32)], [np.empty(0)]
+    counts: Array = np.zeros(len(units), dtype=np.int64)
+    columns, sums = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.float32)]
     for piece in range(pieces):
         parts = [slice(cut[piece], cut[piece + 1]) for cut in cuts]
-        key, total = _summed(
-            *(
-                np.concatenate([some[at] for some, at in zip(lists, parts, strict=True)])
-                for lists in (keys, weights)
-            )
+        some_keys, some_weights = (
+            np.concatenate([some[part] for some, part in zip(lists, parts, strict=True)])
+            for lists in (keys, weights)
         )
+        key, total = _summed(some_keys, some_weights)
         counts += np.bincount(np.searchsorted(units, key >> 32), minlength=len(units))
         columns.append((key & 0xFFFFFFFF).astype(np.int32))
         sums.append(total)

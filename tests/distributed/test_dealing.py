@@ -88,7 +88,7 @@ def listings(draw):
     return n, edges
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(listings(), st.sampled_from([1, 2, 3, 8]), st.sampled_from(["npz", "csv"]), st.booleans())
 def test_any_list_of_edges(tmp_path_factory, listing, partitions, kind, gathers):
     n, edges = listing
