@@ -261,8 +261,8 @@ class Doing:
             return
         if workers.there == 0:
             raise self._stopped(
-                [*self._missing], f"there has been no worker for {quiet:.0f} s",
-                "start workers, and call again: what is done is kept",
+                [*self._missing], f"there has been no worker that takes tasks for {quiet:.0f} s",
+                "start workers, or give them more memory if they are paused, and call again",
             )  # fmt: skip
         deaths = workers.died - self._died
         if deaths > 2 * workers.there:

@@ -269,22 +269,23 @@ def test_expected_stages(tmp_path):
     assert str(status(tmp_path)).endswith("finished")
 
 
-def test_one_bar_for_all_stages(tmp_path):
-    planned = {"make-numbers": PARTS, "pass-on": PARTS, "add-up": 1}
-    for _ in range(2):  # the second time, nothing is left to be done
-        parts = []
-        watch = Watch("hierarchy", ["neighbors"])
-        watch.bar = Bar(watch.run, io.StringIO())
-        watch.bar.step = lambda stage, done: parts.append(watch.run.part)
-        try:
-            with Run(tmp_path, progress=watch) as run:
-                run.expect(planned)
-                run_stages(run)
-        finally:
-            watch.bar.close()
-        assert parts == sorted(parts)
-        assert parts[-1] == 1.0
-        assert 1 / 3 in parts
+@pytest.mark.parametrize("resumed", [False, True])
+def test_one_bar_for_all_stages(tmp_path, resumed):
+    if resumed:
+        with Run(tmp_path) as run:
+            run_stages(run)
+    parts, watch = [], Watch("hierarchy", ["neighbors"])
+    watch.bar = Bar(watch.run, io.StringIO())
+    watch.bar.step = lambda stage, done: parts.append(watch.run.part)
+    try:
+        with Run(tmp_path, progress=watch) as run:
+            run.expect({"make-numbers": PARTS, "pass-on": PARTS, "add-up": 1})
+            run_stages(run)
+    finally:
+        watch.bar.close()
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+    assert 1 / 3 in parts
 
 
 def test_interrupted_run_goes_on(tmp_path):
