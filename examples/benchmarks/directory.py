@@ -42,8 +42,10 @@ def centers_of(features):
     """Draw centers, of which each twenty are near each other; returns them and the group of each."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(GROUPS), CENTERS // GROUPS)
-    around = rng.normal(size=(GROUPS, features)) * 4.0 / np.sqrt(features / 8)
-    return around[groups] + rng.normal(size=(CENTERS, features)) * 1.5 / np.sqrt(features / 8), groups
+    # so that neighbors are as easy to tell from others, however many features there are
+    scale = (features / 8) ** -0.25
+    around = 4.0 * scale * rng.normal(size=(GROUPS, features))
+    return around[groups] + 1.5 * scale * rng.normal(size=(CENTERS, features)), groups
 
 
 def write_points(folder, points, features):

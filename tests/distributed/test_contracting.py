@@ -278,7 +278,7 @@ def test_groups_merge_again_until_their_graph_fits(tmp_path):
     part = np.random.default_rng(0).integers(0, 2, len(graph)) + 2 * (label // 2)
     limit = room_for(90, 90 * 30)
     found = contracted(tmp_path, graph, part, (8,), 400, limit)
-    assert any(each.name.startswith("merge-groups") for each in Path(tmp_path, "done").iterdir())
+    assert any(each.name.startswith("merge-again") for each in Path(tmp_path, "done").iterdir())
     assert 80 <= found.weights.shape[0] < 400
     assert found.weights.nnz <= (limit * PART - OF_PROCESS) / 110
     assert_sums(found, graph.adjacency.toarray())
