@@ -240,6 +240,16 @@ def test_copies_of_points_are_one_node(tmp_path):
     assert np.isclose(h[0].mass.sum(), one[0].mass.sum(), rtol=1e-2)
 
 
+def test_copies_in_a_single_partition_are_as_on_one_machine(tmp_path):
+    rows = np.random.default_rng(5).integers(0, 300, 700)
+    h = graphsoft.hierarchy(X[rows], LEVELS, directory=tmp_path, partitions=1)
+    one = graphsoft.hierarchy(X[rows], LEVELS)
+    for level, other in zip(h, one, strict=True):
+        found = level.memberships.rows(np.arange(700)).toarray()
+        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
+        assert np.allclose(level.mass, other.mass, rtol=1e-12)
+
+
 def edge_files(folder, graph, files):
     """Write the edges of a graph to so many files."""
     upper = sp.triu(graph.adjacency).tocoo()
