@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["choose_cells", "lends_needed", "sample_size"]
 
 CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where there would be many cells
-ROWS_EACH, MIN_SAMPLE = 64, 20_000  # of the sample, for each cell and in all
-SWEEPS, ROUNDS = 25, 4
+ROWS_EACH, MIN_SAMPLE = 32, 20_000  # of the sample, for each cell and in all
+SWEEPS, ROUNDS = 12, 4
 FULL = 0.25  # a cell with more than this part of a partition's rows is split
 NEAR, SPAN = 256, 4096  # sampled rows so near each other are read together, at most so many rows at once
 ENOUGH = 0.97  # of the true neighbors can be found

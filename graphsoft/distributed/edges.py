@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.joining import first_row, list_length, partition_of
+from graphsoft.distributed.joining import first_row, partition_of
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.ordering import weight_type

@@ -14,6 +14,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.routing import routed_rows
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
@@ -35,11 +36,6 @@ def first_row(keys: Array) -> Array:
 def partition_of(keys: Array) -> Array:
     """Read the partitions of nodes from their keys."""
     return keys & ((1 << PART_BITS) - 1)
-
-
-def list_length(plan: Plan) -> int:
-    """Count the neighbors that are listed of each node, if there are so many."""
-    return max(1, min(plan.n_neighbors, plan.rows - 1))
 
 
 def join(run: Run, plan: Plan) -> None:

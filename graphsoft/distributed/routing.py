@@ -12,6 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells, directed
 from graphsoft.distributed.files import ArrayFile, rows_in_sections
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import warn
@@ -25,7 +26,8 @@ __all__ = ["Routed", "route", "routed_rows"]
 def route(run: Run, source: Source, plan: Plan) -> list[Record]:
     """Sort the rows of every chunk by partition: stage "route-rows".
 
-    Its records tell how many rows of a chunk each partition gets, and how many are lent to it.
+    Its records tell how many rows of a chunk each partition gets, and how many are lent to it. If one gets
+    so many that a process has no room for them, the run ends here.
     """
     records = run.stage(
         "route-rows", route_rows, plan.chunks, source=source, metric=plan.metric,
@@ -34,6 +36,8 @@ def route(run: Run, source: Source, plan: Plan) -> list[Record]:
     empty = sum(int(record["without_direction"]) for record in records)
     if empty:
         warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
+    seen = np.sum([record["own"] + record["lent"] for record in records], axis=0)
+    check_largest(plan, int(seen.max()), sum(int(record["bytes"]) for record in records) / plan.rows)
     return records
 
 
@@ -65,7 +69,8 @@ def route_rows(
         made, cut = rows_in_sections(name, part, ptr) if source.sparse else ({name: part}, {name: ptr})
         arrays, cuts = arrays | made, cuts | cut
     where.write(arrays, cuts)
-    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead)}
+    size = values.data.nbytes + values.indices.nbytes if source.sparse else values.nbytes
+    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead), "bytes": size}
 
 
 @dataclass(frozen=True, eq=False)
