@@ -17,7 +17,7 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.dealt_blocks import built_block, listed_rows
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.gathering import BYTES_EACH, gathered, most_entries
-from graphsoft.distributed.growing import AT_ONCE
+from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, replaced
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.settling import parts_of
@@ -216,7 +216,7 @@ def _merged(
 ) -> tuple[Array, Array]:
     """Sort entries and make one of those that are listed several times, whose weights must agree."""
     if weights is None:
-        found, values = np.unique(keys), None
+        found, values = distinct(keys), None
     else:
         order = np.argsort(keys)
         keys, weights = keys[order], np.ldexp(weights[order], -exponent)
@@ -249,8 +249,8 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
         numbers = file.array("numbers")
     with where.open("sort-edges", where.part) as file:
         ptr, columns = file.array("ptr"), file.array("columns")
-        ends = np.unique(columns)
-        columns = _renumbered(columns, ends, parts_of(where, "number-nodes", "numbers", ends, before))
+        ends, columns = ends_of(columns)
+        columns = replaced(columns, parts_of(where, "number-nodes", "numbers", ends, before))
         del ends
         matrix = sp.csr_array((file.array("weights"), columns, ptr), shape=(len(numbers), int(starts[-1])))
         degrees = file.array("degrees")
@@ -261,11 +261,3 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
     arrays = {"rows": before[where.part] + order, "degrees": degrees[order], "counts": counts}
     cuts = dict.fromkeys(arrays, cut) | dict.fromkeys(("columns", "weights"), matrix.indptr[cut])
     where.write(arrays | {"columns": matrix.indices.astype(np.int32), "weights": matrix.data}, cuts)
-
-
-def _renumbered(columns: Array, ends: Array, numbers: Array) -> Array:
-    """Write new numbers over columns, some at a time."""
-    for start in range(0, len(columns), 1 << 20):
-        some = columns[start : start + (1 << 20)]
-        some[:] = numbers[np.searchsorted(ends, some)]
-    return columns
