@@ -158,6 +158,8 @@ class DaskFutures:
                 allow_other_workers=chosen is not None,
             )  # fmt: skip
         except Exception as error:
+            if self._client.status == "running":  # then it is not the scheduler's fault
+                raise
             raise self._lost(error) from error
         self._futures[key] = future
         future.add_done_callback(lambda _: self._done.put(key))
@@ -184,9 +186,8 @@ class DaskFutures:
             try:
                 there = self._client.run_on_scheduler(_workers_there)
             except Exception as error:
-                lost = self._lost(error)
                 if self._client.status in ("closed", "closing"):
-                    raise lost from error
+                    raise self._lost(error) from error
                 there = self._there = {}  # the client tries to reach the scheduler again
             self._died += len(self._there.keys() - there.keys())
             self._there, self._looked = there, time.monotonic()
@@ -217,10 +218,7 @@ class DaskFutures:
         earlier = {each for each in self._futures if each[:2] == key[:2]}
         if not earlier:
             return
-        try:
-            holding = self._client.processing()
-        except Exception as error:
-            raise self._lost(error) from error
+        holding = self._client.processing()
         until = time.monotonic() + AVOIDED
         self._avoided |= {worker: until for worker, keys in holding.items() if earlier & set(keys)}
 
