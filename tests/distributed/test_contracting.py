@@ -23,7 +23,7 @@ from graphsoft.distributed.dividing import (
     most_nodes,
     nodes_wanted,
 )
-from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.files import open_arrays, rows_in_sections
 from graphsoft.distributed.merging import shares_of_goal
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
@@ -131,6 +131,8 @@ def test_the_central_graph_sums_up_the_graph(cut, coarse_nodes, data):
         assert found.weights.shape[0] >= finest
         assert_sums(found, graph.adjacency.toarray())
         assert_same_components(found, graph)
+        with open_arrays(found.run.where("central", 0).record()) as record:
+            assert record.array("components") == graph.components.max() + 1
         labels, _ = found.labels((finest,))
         assert sorted(set(labels.tolist())) == list(range(finest))
 
