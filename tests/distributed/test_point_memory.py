@@ -2,14 +2,15 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.point_memory import bytes_needed
-from shared.routed import plan_of
+from graphsoft.errors import NotEnoughMemory
+from shared.routed import joined_in_blocks, plan_of
 
 ROOT = Path(__file__).parents[2]
 CODE = """
@@ -48,12 +49,18 @@ def test_the_peak_is_as_counted(tmp_path):
     assert int(run.stdout) == pytest.approx(max(bytes_needed(plan).values()), rel=0.3)
 
 
-def test_more_partitions_need_less():
-    plans = [
-        Plan(
-            "points", 10**7, 64, False, parts, 10**5, 1, 10, "euclidean", "local-scaling", (20,), 10**9, 10**4
-        )
-        for parts in (1, 10, 100)
-    ]
-    needs = [max(bytes_needed(plan).values()) for plan in plans]
+@pytest.mark.parametrize("lends", [1, -1])
+def test_more_partitions_need_less(lends):
+    needs = []
+    for partitions in (1, 10, 100):
+        few = plan_of(np.empty((1000, 64)), partitions, lends, chunk_rows=10**5)
+        needs.append(max(bytes_needed(replace(few, rows=10**7)).values()))
     assert needs[0] > 4 * needs[1] > 6 * needs[2]
+
+
+def test_too_many_rows_in_a_partition_end_the_run(tmp_path):
+    values = np.random.default_rng(0).normal(size=(2000, 5))
+    plan = plan_of(values, 4, lends=1, max_memory=10**8, chunk_rows=500)
+    message = r"largest of 4 partitions sees [\d,]+ rows and needs \d+ MB, .* use \d partitions"
+    with pytest.raises(NotEnoughMemory, match=message):
+        joined_in_blocks(tmp_path, values, plan)
