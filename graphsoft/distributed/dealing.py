@@ -35,7 +35,7 @@ MOST_CROSSING = 1 / 3
 # Node numbers are cut into so many bins, or so many for each partition; a block is a run of bins.
 BINS, BINS_EACH = 512, 4
 # An edge that is read takes so many bytes at the peak, and a slice of edges this part of the memory.
-BYTES_READ, SHARE_READ = 100, 0.2
+BYTES_READ, SHARE_READ = 130, 0.2
 
 
 def deal(run: Run, graph: PartitionedGraph, plan: Plan) -> list[Record]:
@@ -81,12 +81,12 @@ def bytes_needed(plan: Plan, graph: PartitionedGraph) -> dict[str, int]:
     ends = min(graph.nodes, entries)
     return {
         "read-edges": int(BYTES_READ * min(_edges_at_once(plan), listed)),
-        "sort-edges": int(entries * (24 + 44 / bins) + 24 * nodes),
-        "merge-groups": int(entries * 36 + 64 * min(AT_ONCE, entries) + 16 * ends + 64 * nodes),
+        "sort-edges": int(entries * (28 + 44 / bins) + 24 * nodes),
+        "merge-groups": int(entries * 30 + 64 * min(AT_ONCE, entries) + 20 * ends + 64 * nodes),
         "cut-groups": BYTES_EACH * min(most_entries(plan), 2 * listed),
-        "move-nodes": int(entries * 24 + 20 * ends + 40 * nodes),
-        "move-edges": int(entries * 30 + 12 * ends + 40 * nodes),
-        "graph": int(entries * 34 + 40 * nodes),
+        "move-nodes": int(entries * 26 + 20 * ends + 40 * nodes),
+        "move-edges": int(entries * 36 + 12 * ends + 40 * nodes),
+        "graph": int(entries * 30 + 40 * nodes),
     }
 
 
@@ -253,6 +253,7 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
         columns = replaced(columns, parts_of(where, "number-nodes", "numbers", ends, before))
         del ends
         matrix = sp.csr_array((file.array("weights"), columns, ptr), shape=(len(numbers), int(starts[-1])))
+        del columns
         degrees = file.array("degrees")
     order = np.argsort(numbers)
     matrix = matrix[order]
@@ -260,4 +261,5 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
     counts = np.diff(matrix.indptr).astype(np.int32)
     arrays = {"rows": before[where.part] + order, "degrees": degrees[order], "counts": counts}
     cuts = dict.fromkeys(arrays, cut) | dict.fromkeys(("columns", "weights"), matrix.indptr[cut])
-    where.write(arrays | {"columns": matrix.indices.astype(np.int32), "weights": matrix.data}, cuts)
+    columns = matrix.indices.astype(np.int32, copy=False)
+    where.write(arrays | {"columns": columns, "weights": matrix.data}, cuts)

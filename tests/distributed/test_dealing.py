@@ -10,6 +10,7 @@ from graphsoft.distributed import dealing, gathering
 from graphsoft.distributed.dealing import bytes_needed, deal
 from graphsoft.distributed.edge_files import partitioned_graph
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Task
 from graphsoft.errors import InputError
 from graphsoft.graph.reading import as_graph
 from naive.gathering import edges_once
@@ -171,3 +172,29 @@ def test_bytes_needed_fall_with_partitions(tmp_path):
     assert few.keys() == many.keys()
     of_blocks = few.keys() - {"read-edges", "cut-groups"}
     assert all(few[stage] > many[stage] for stage in of_blocks)
+
+
+def test_a_run_that_is_complete_does_nothing_again(tmp_path, small, monkeypatch):
+    _, records = dealt(tmp_path, random_edges(), 60, 4)
+
+    def refuse(task):
+        raise AssertionError(f"{task.where} was done again")
+
+    monkeypatch.setattr(Task, "__call__", refuse)
+    graph = partitioned_graph(tmp_path / "run-files", nodes=60)
+    again = deal(Run(tmp_path / "run"), graph, plan_of(60, 4))
+    assert [{k: v.tobytes() for k, v in one.items()} for one in again] == [
+        {k: v.tobytes() for k, v in one.items()} for one in records
+    ]
+
+
+def test_slices_of_any_size_give_the_same_blocks(tmp_path, small):
+    """How many edges are read at a time changes nothing."""
+    graph = partitioned_graph(write_parts(tmp_path / "files", random_edges(300, 6000), "csv", 300), nodes=300)
+    found = []
+    for memory in (1 << 20, 1 << 24):
+        run = Run(tmp_path / str(memory))
+        deal(run, graph, plan_of(300, 3, memory))
+        found.append([{k: v.tobytes() for k, v in one.items()} for one in read_all(run, "graph", 3)])
+        assert len(list((run.directory / "done" / "read-edges").iterdir())) >= 3
+    assert found[0] == found[1]
