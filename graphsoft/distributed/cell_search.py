@@ -24,7 +24,7 @@ __all__ = ["Cells", "directed", "seen_rows", "width_seen"]
 
 WIDE, SUMS = 1024, 512  # rows with more features than WIDE are seen as SUMS sums
 SEED = 20010831
-NUMBERS_AT_ONCE = 1 << 23  # in a temporary array of rows
+NUMBERS_AT_ONCE = 1 << 21  # in a temporary array of rows
 
 
 def width_seen(features: int) -> int:

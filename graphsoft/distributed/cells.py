@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.cell_search import SEED, Cells, seen_rows, width_seen
+from graphsoft.distributed.cell_search import SEED, Cells, directed, seen_rows, width_seen
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.probing import LENDS, PROBES, found_by_lending
@@ -105,7 +105,8 @@ def one_cell(where: Where, width: int) -> None:
 def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size: int) -> None:
     """Take the rows of a chunk that are in the sample, as they are seen; those that are probes, as they are.
 
-    Which rows are in the sample depends on their number only.
+    Rows without a direction are left out, because they may go anywhere. Which rows are in the sample depends
+    on their number only.
     """
     sample = _sample(source.n, size)
     probes = sample[:: max(1, size // PROBES)][:PROBES]
@@ -115,7 +116,7 @@ def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size
     cuts = np.flatnonzero((np.diff(numbers) > NEAR) | (np.diff(numbers // SPAN) > 0)) + 1
     for some in np.split(numbers, cuts) if len(numbers) else []:
         values = source.rows(int(some[0]), int(some[-1]) + 1)[some - some[0]]
-        seen.append(seen_rows(values, metric))
+        seen.append(seen_rows(values[directed(values, metric)], metric))
         kept.append(values[np.isin(some, probes)])
     arrays = {"seen": np.concatenate(seen)}
     if source.sparse:
@@ -154,11 +155,10 @@ def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[s
     seen = []
     for chunk in range(chunks):
         with where.open("sample-rows", chunk) as file:
-            part = file.array("seen")
-            if len(part):
-                seen.append(part)
+            seen.append(file.array("seen"))
     rows = np.concatenate(seen)
-    del seen
+    if not len(rows):  # none of them has a direction
+        rows = np.zeros((1, rows.shape[1]))
     heads, site = np.unique(first_copies(Points.of(rows)), return_inverse=True)
     rows, copies = rows[heads], np.bincount(site).astype(np.float64)
     found = _centroids(rows, copies, cells, FULL * copies.sum() / partitions)
@@ -229,5 +229,5 @@ def _runs(load: Array, partitions: int) -> Array:
     [0, 0, 1, 1]
     """
     middle = np.cumsum(load) - load / 2
-    runs = np.floor(middle * (partitions / load.sum())).astype(np.int32)
-    return np.minimum(runs, partitions - 1).astype(np.int32)
+    runs = np.floor(middle * (partitions / load.sum()))
+    return np.asarray(np.minimum(runs, partitions - 1), dtype=np.int32)

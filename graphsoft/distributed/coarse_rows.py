@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
-from graphsoft.distributed.merging import from_halo, read_edges
+from graphsoft.distributed.merging import from_halo, light_components, read_edges
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.coarsening import STRAY_MASS, summed_rows
 from graphsoft.engine.ordering import weight_type
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # Entries that are mirrored at a time.
-ROOM = 16 * LOAD
+ROOM = 4 * LOAD
 
 
 def sum_edges(where: Where, groups: str, offsets: Sequence[int]) -> Mapping[str, Any]:
@@ -58,11 +58,11 @@ def sum_edges(where: Where, groups: str, offsets: Sequence[int]) -> Mapping[str,
     columns = np.concatenate([own, from_halo(where, groups, "sent", parts)])
     rows, group = np.unique(own, return_inverse=True)
     summed = summed_rows(edges, group, len(rows), columns, offsets[-1], np.float64)
-    single = edges.dtype == np.float32
+    known = {"single": edges.dtype == np.float32, "given": edges.nnz}
     del edges
     upper = _kept(summed, np.repeat(rows, np.diff(summed.indptr)) <= summed.indices)
     masses = np.bincount(group, degrees, minlength=len(rows))
-    return {**_write_rows(where, rows, upper, masses, offsets), "single": single}
+    return {**_write_rows(where, rows, upper, masses, offsets), **known}
 
 
 def _kept(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
@@ -130,10 +130,10 @@ class Gathered:
         return rows, columns, values, degrees
 
 
-def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int]) -> Mapping[str, Any]:
+def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int], across: bool) -> Mapping[str, Any]:
     """Merge groups of partitions that become one, until there are as many as its share.
 
-    Where this is the last one, it has the whole graph: then light groups merge if no edges are left.
+    `across` tells that light groups are to merge where no edge is left to merge along.
     """
     rows, columns, values, degrees = gathered.read(where)
     begin, end = gathered.numbers(where.part)
@@ -141,15 +141,15 @@ def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int]) -> Map
     rows, columns, values = rows[inside] - begin, columns[inside] - begin, values[inside]
     upper = sp.csr_array((values, (rows, columns)), shape=(end - begin, end - begin))
     del rows, columns, values, inside
-    inner = _mirrored(upper, weight_type(upper.data))
+    upper.data = upper.data.astype(weight_type(upper.data))
+    graph = Graph(_mirrored(upper), range(end - begin))
     del upper
-    layer = Layer(Graph(inner, range(end - begin)), structure_keys(inner), degrees)
-    if len(gathered.runs) > 2:
-        lone = int(np.count_nonzero(np.diff(inner.indptr) == 0))
-        group = merged_along_edges(layer, shares[where.part] + lone)
-    else:
-        scales = contraction(layer, shares[0], np.zeros(len(layer), dtype=np.int32))
+    layer, share = Layer(graph, structure_keys(graph.adjacency), degrees), shares[where.part]
+    if across:
+        scales = contraction(layer, max(1, share), np.zeros(len(layer), dtype=np.int32))
         group = scales.spread(np.arange(len(scales.layers[-1])))
+    else:
+        group = merged_along_edges(layer, share + light_components(graph, degrees, share))
     where.write({"group": group.astype(np.int64)})
     return {"groups": int(group.max(initial=-1)) + 1}
 
@@ -167,7 +167,7 @@ def sum_groups(where: Where, gathered: Gathered, merged: str, offsets: Sequence[
     shape = len(found), offsets[-1]
     upper = sp.csr_array((values, (place[: len(low)], high.astype(np.int32))), shape=shape)
     masses = np.bincount(place[len(low) :], degrees, minlength=len(found))
-    return {**_write_rows(where, found, upper, masses, offsets), "single": False}
+    return _write_rows(where, found, upper, masses, offsets)
 
 
 def renumbered(where: Where, merged: str, offsets: Sequence[int]) -> Array:
@@ -179,10 +179,11 @@ def renumbered(where: Where, merged: str, offsets: Sequence[int]) -> Array:
     return np.concatenate(numbers)
 
 
-def assemble(where: Where, stage: str, files: int, nodes: int, dtype: str) -> Mapping[str, Any]:
-    """Put the graph of groups together, from rows in so many files."""
+def assemble(where: Where, stage: str, files: int, nodes: int, dtype: str, edges: float) -> Mapping[str, Any]:
+    """Put the graph of groups together, from rows in so many files; it was made from so many edges."""
     graph = _assembled(where, stage, files, nodes, dtype)
-    where.write(*rows_in_sections("weights", graph))
+    arrays, cuts = rows_in_sections("weights", graph)
+    where.write(arrays | {"edges": np.array(edges)}, cuts)
     return {"nodes": nodes, "entries": graph.nnz}
 
 
@@ -209,21 +210,22 @@ def _assembled(where: Where, stage: str, files: int, nodes: int, dtype: DTypeLik
             columns[places] = file.array("weights/columns")
             weights[places] = file.array("weights/values")
             begins[rows] += some
+            del rows, some, places
     upper = sp.csr_array((weights, columns, ptr), shape=(nodes, nodes))
     del columns, weights
     upper.sum_duplicates()
-    return _mirrored(upper, dtype)
+    upper.data = upper.data.astype(dtype)
+    return _mirrored(upper)
 
 
-def _mirrored(upper: sp.csr_array, dtype: DTypeLike) -> sp.csr_array:
+def _mirrored(upper: sp.csr_array) -> sp.csr_array:
     """Add the mirror image of the entries above the diagonal; columns are sorted."""
-    upper = sp.csr_array((upper.data.astype(dtype), upper.indices, upper.indptr), shape=upper.shape)
     count, lower = upper.shape[0], upper.tocsc()
     first = np.append(upper.indices, -1)[upper.indptr[:-1]]
     loops = (first == np.arange(count)) & (np.diff(upper.indptr) > 0)
     left, right = np.diff(lower.indptr) - loops, np.diff(upper.indptr)
     ptr = _pointers(left.astype(np.int64) + right)
-    indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1], dtype=dtype)
+    indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1], dtype=upper.dtype)
     for start, stop in pieces_by_load(ptr, ROOM):
         some, before = slice(start, stop), ptr[start:stop].astype(np.int64)
         for half, counts, begins in ((lower, left, before), (upper, right, before + left[some])):

@@ -11,7 +11,7 @@ If there are no more nodes than wanted, none merge, and the central graph is the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,23 +26,25 @@ from graphsoft.distributed.coarse_rows import (
     sum_edges,
     sum_groups,
 )
-from graphsoft.distributed.dividing import most_entries
+from graphsoft.distributed.dividing import LEAST_EACH, PART, bytes_to_divide, most_nodes, room_to_divide
 from graphsoft.distributed.merging import adopt_nodes, merge_nodes, number_groups, shares_of_goal
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 
-__all__ = ["contract"]
+__all__ = ["bytes_needed", "contract"]
 
 # So many nodes of the central graph each component has that may get a cluster of its own.
 NODES_EACH_ISLAND = 20
-# Where the central graph does not fit, it may shrink to so many nodes for each of the finest clusters.
-FEWEST_EACH = 10
 # Lone nodes that have lone neighbors only wait for these to join a group; not longer than so many rounds.
 ADOPTIONS = 8
-# Groups of a graph that is too large become fewer by a factor between these in one round.
+# Groups merge again where they are so many times as many as were wanted, or do not fit.
+EXCESS = 2
+# In a round they become fewer by a factor between these.
 LEAST_LEFT, MOST_LEFT = 0.25, 0.8
+# Where more than this part of them is left, there are too few edges to merge along.
+MOST_KEPT = 0.95
 
 
 def contract(run: Run, plan: Plan) -> None:
@@ -58,26 +60,39 @@ def contract(run: Run, plan: Plan) -> None:
     if plan.levels[0] > blocks.nodes.sum():
         problem = f"asks for {plan.levels[0]} clusters of {blocks.nodes.sum()} distinct nodes"
         raise InputError("levels", problem, "ask for fewer clusters")
-    bound, goal, used = most_entries(plan), plan.coarse_nodes, []
+    goal, found = plan.coarse_nodes, list[_Coarse]()
     while True:
-        coarse = _contracted(run, plan, blocks, goal, f"-{len(used) + 1}")
-        used.append(coarse)
-        wanted = max(goal, 2 * goal if coarse.nodes < plan.levels[0] else 0)
-        if coarse.whole or coarse.entries > bound:
-            break
-        if wanted == goal:
-            wanted = max(goal, NODES_EACH_ISLAND * _islands(run, plan, coarse))
+        coarse = _contracted(run, plan, blocks, goal, f"-{len(found) + 1}")
+        found.append(coarse)
+        wanted = goal if coarse.whole or _too_large(plan, coarse) else _wanted(run, plan, coarse, goal)
         if wanted == goal:
             break
         goal = wanted
-    smaller = _shrunk(run, plan, blocks, used[-1], bound)
+    smaller = _shrunk(run, plan, blocks, coarse, goal)
     maps = [(each.merged, each.offsets) for each in smaller]
-    run.stage("group", carry_groups, plan.parts, numbered=used[-1].merged, maps=maps)
-    last, dtype = (smaller or used)[-1], "f4" if used[-1].single else "f8"
+    run.stage("group", carry_groups, plan.parts, numbered=coarse.merged, maps=maps)
+    last = smaller[-1] if smaller else coarse
     known = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
-    run.stage("central", assemble, [0], **known, dtype=dtype)
-    for stage in [name for each in [*used, *smaller] for name in each.stages]:
+    dtype = "f4" if coarse.single else "f8"
+    run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2)
+    for stage in [name for each in [*found, *smaller] for name in each.stages]:
         run.forget(stage)
+
+
+def bytes_needed(plan: Plan, edges: float) -> dict[str, float]:
+    """Count what the tasks of a partition need, beside what the process takes anyway.
+
+    What one process needs for the central graph is no matter of partitions, see
+    `graphsoft.distributed.dividing.nodes_wanted`.
+
+    Parameters
+    ----------
+    plan : Plan
+    edges : float
+        Entries of a node.
+    """
+    nodes = plan.rows / plan.partitions
+    return {"merge-nodes": nodes * (28 * edges + 150), "sum-edges": nodes * (22 * edges + 100)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,24 +120,27 @@ class _Coarse:
         Stored entries, at most.
     of_part : ndarray
         For each partition how many entries above the diagonal are in its rows.
-    single : bool
-        Whether the weights of the graph are float32.
     merged, rows : str
         The stage that has the group of every node or group before, and the one that has the rows.
     stages : tuple of str
         What is not needed once the central graph is there.
     whole : bool
         Whether each node is a group of its own.
+    single : bool
+        Whether the weights of the graph are float32.
+    given : int
+        Entries of the graph.
     """
 
     offsets: tuple[int, ...]
     entries: int
     of_part: Array
-    single: bool
     merged: str
     rows: str
     stages: tuple[str, ...]
     whole: bool = False
+    single: bool = False
+    given: int = 0
 
     @property
     def nodes(self) -> int:
@@ -171,7 +189,9 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
     numbered, rows = f"number-groups{suffix}", f"sum-edges{suffix}"
     run.stage(numbered, number_groups, plan.parts, before=stages[-1], groups=groups, offsets=offsets)
     records = run.stage(rows, sum_edges, plan.parts, groups=numbered, offsets=offsets)
-    return _coarse(records, offsets, numbered, rows, (*stages, numbered, rows), whole)
+    coarse = _coarse(records, offsets, numbered, rows, (*stages, numbered, rows))
+    single, given = all(each["single"] for each in records), sum(int(each["given"]) for each in records)
+    return replace(coarse, whole=whole, single=single, given=given)
 
 
 def _coarse(
@@ -180,48 +200,74 @@ def _coarse(
     merged: str,
     rows: str,
     stages: tuple[str, ...],
-    whole: bool = False,
 ) -> _Coarse:
     entries = sum(int(each["entries"]) for each in records)
     of_part = np.sum([each["of_part"] for each in records], axis=0)
-    single = all(each["single"] for each in records)
-    return _Coarse(offsets, 2 * entries, of_part, single, merged, rows, stages, whole)
+    return _Coarse(offsets, 2 * entries, of_part, merged, rows, stages)
 
 
-def _islands(run: Run, plan: Plan, coarse: _Coarse) -> int:
-    """Count the components that are heavy enough for a cluster; merging within partitions keeps them apart."""
+def _wanted(run: Run, plan: Plan, coarse: _Coarse, goal: int) -> int:
+    """Find how many groups there have to be, with what these ones tell.
+
+    There are some for each component that is heavy enough for a cluster. Merging within partitions keeps
+    components apart, so they can be counted here.
+    """
+    if coarse.nodes < plan.levels[0]:
+        return 2 * goal
     name = coarse.rows.replace("sum-edges", "count-islands")
     known = {"stage": coarse.rows, "files": plan.partitions, "nodes": coarse.nodes}
-    return int(run.stage(name, count_islands, [0], **known, clusters=plan.levels[0])[0]["islands"])
+    found = run.stage(name, count_islands, [0], **known, clusters=plan.levels[0])
+    islands = int(found[0]["islands"])
+    return max(goal, min(NODES_EACH_ISLAND * islands, most_nodes(plan.max_memory)))
 
 
-def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, bound: int) -> list[_Coarse]:
-    """Let groups merge again, in fewer and fewer partitions, until their graph has no more entries than this."""
-    found: list[_Coarse] = []
-    masses, fewest = blocks.masses, FEWEST_EACH * plan.levels[0]
-    while coarse.entries > bound:
-        number = len(found) + 1
-        runs, before = _runs(coarse.of_part, bound // 2), coarse.offsets
-        if coarse.nodes <= fewest and len(runs) == len(before):
-            raise _too_large(plan, coarse, bound)
-        left = min(max(bound / coarse.entries, LEAST_LEFT), MOST_LEFT)
-        goal = max(fewest, int(left * coarse.nodes))
-        gathered = Gathered(coarse.rows, len(before) - 1, before, runs)
+def _too_large(plan: Plan, coarse: _Coarse) -> bool:
+    """Tell whether a graph of groups does not fit into the process that is to divide it."""
+    return bytes_to_divide(coarse.nodes, coarse.entries) > room_to_divide(plan.max_memory)
+
+
+def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int) -> list[_Coarse]:
+    """Let groups merge again, in fewer and fewer partitions, until there are few and their graph fits."""
+    found, masses, across, whole = list[_Coarse](), blocks.masses, False, coarse.whole
+    room = max(1.0, room_to_divide(plan.max_memory) - bytes_to_divide(0, 0))
+    while (too_large := _too_large(plan, coarse)) or (coarse.nodes > EXCESS * goal and not whole):
+        taken = bytes_to_divide(coarse.nodes, coarse.entries) - bytes_to_divide(0, 0)
+        left = min(room / taken, 1.0 if whole else goal / coarse.nodes)
+        wanted = int(min(max(left, LEAST_LEFT), MOST_LEFT) * coarse.nodes)
+        runs = _runs(coarse.of_part, room / (bytes_to_divide(0, 2) - bytes_to_divide(0, 0)))
         masses = np.add.reduceat(masses, runs[:-1])
-        shares = shares_of_goal(goal, np.diff(np.array(before)[list(runs)]), masses)
-        parts, merged, rows = range(len(runs) - 1), f"merge-groups-{number}", f"sum-groups-{number}"
-        records = run.stage(merged, merge_groups, parts, gathered=gathered, shares=tuple(shares.tolist()))
-        offsets = _offsets([int(each["groups"]) for each in records])
-        records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
-        coarse = _coarse(records, offsets, merged, rows, (merged, rows))
+        gathered, before = Gathered(coarse.rows, len(coarse.offsets) - 1, coarse.offsets, runs), coarse
+        nodes = np.diff(np.array(coarse.offsets)[list(runs)])
+        shares = shares_of_goal(max(wanted, LEAST_EACH * plan.levels[0]), nodes, masses)
+        coarse = _merged_again(run, gathered, shares, across, len(found) + 1)
         found.append(coarse)
-        if coarse.offsets == before:
-            raise _too_large(plan, coarse, bound)
+        if coarse.nodes > MOST_KEPT * before.nodes and len(runs) == len(before.offsets):
+            if across and too_large:
+                raise _no_room(plan, coarse)
+            if across:
+                break
+            across = True
     return found
 
 
-def _runs(entries: Array, room: int) -> tuple[int, ...]:
-    """Cut partitions into runs of consecutive ones, each with so many entries at most, if it has several."""
+def _merged_again(run: Run, gathered: Gathered, shares: Array, across: bool, number: int) -> _Coarse:
+    """Merge groups of partitions that become one, and sum the edges between what they became."""
+    parts, merged, rows = range(len(shares)), f"merge-groups-{number}", f"sum-groups-{number}"
+    known = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
+    records = run.stage(merged, merge_groups, parts, **known)
+    offsets = _offsets([int(each["groups"]) for each in records])
+    records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
+    return _coarse(records, offsets, merged, rows, (merged, rows))
+
+
+def _runs(entries: Array, room: float) -> tuple[int, ...]:
+    """Cut partitions into runs of consecutive ones, each with so many entries at most, if it has several.
+
+    Examples
+    --------
+    >>> _runs(np.array([4, 4, 9, 1, 1]), 8)
+    (0, 2, 3, 5)
+    """
     begins, total = [0], 0
     for part, some in enumerate(entries.tolist()):
         if part > begins[-1] and total + some > room:
@@ -231,7 +277,7 @@ def _runs(entries: Array, room: int) -> tuple[int, ...]:
     return (*begins, len(entries))
 
 
-def _too_large(plan: Plan, coarse: _Coarse, bound: int) -> InputError:
-    needed = plan.max_memory * coarse.entries / bound / 1e9
-    problem = f"{plan.max_memory / 1e9:.3g} GB cannot hold a small graph for {plan.levels[0]} clusters"
+def _no_room(plan: Plan, coarse: _Coarse) -> InputError:
+    needed = bytes_to_divide(coarse.nodes, coarse.entries) / PART / 1e9
+    problem = f"{plan.max_memory / 1e9:.3g} GB are too little to find {plan.levels[0]} clusters in this graph"
     return InputError("max_memory", problem, f"allow {needed:.3g} GB, or ask for fewer clusters")

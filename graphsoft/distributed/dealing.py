@@ -1,7 +1,8 @@
 """Edges on disk become the blocks of a graph.
 
 1. Edges are dealt to blocks of node numbers that follow each other. A block has all edges of its nodes.
-2. If too many edges lead from block to block, the nodes are gathered first, see `graphsoft.distributed.gathering`.
+2. If too many edges lead from block to block, the nodes are gathered, see
+   `graphsoft.distributed.gathering`.
 3. The blocks of the partitions are written, with what each has to send to others.
 """
 
@@ -92,7 +93,7 @@ def _edges_at_once(plan: Plan) -> int:
 
 
 def _begins(nodes: int, bins: int) -> Array:
-    """Tell at which node each bin begins, and where the last one ends: node v is in bin ``v * bins // nodes``."""
+    """Tell at which node each bin begins, and where the last ends; v is in bin ``v * bins // nodes``."""
     return -(-np.arange(bins + 1, dtype=np.int64) * nodes // bins)
 
 
@@ -193,7 +194,7 @@ def _degrees(ptr: Array, weights: Array) -> Array:
 
 
 def _of_bin(where: Where, number: int, slices: int, start: int) -> tuple[Array, Array | None]:
-    """Read the entries of a bin: keys that have row, column and direction, and the weights if there are any."""
+    """Read the entries of a bin: keys of row, column and direction, and the weights if there are any."""
     keys, weights = [np.empty(0, dtype=np.int64)], []
     for slice_ in range(slices):
         with where.open("read-edges", slice_) as file:

@@ -112,7 +112,7 @@ def _sections(where: Where, moved: int, name: str) -> Iterator[Array]:
 
 
 def _sent(columns: Array, ptr: Array, outside: Array, starts: Array) -> tuple[Array, Array]:
-    """List the own nodes that each other partition sees: those with an edge to it, since edges go both ways."""
+    """List the own nodes that each other partition sees: as edges go both ways, those with an edge to it."""
     nodes = max(1, len(ptr) - 1)
     rows = np.repeat(np.arange(len(ptr) - 1, dtype=np.int32), np.diff(ptr))[outside]
     keys = np.searchsorted(starts, columns[outside], side="right") - 1

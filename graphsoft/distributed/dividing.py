@@ -1,4 +1,4 @@
-"""The central graph divided into the clusters of all levels, in one process."""
+"""The central graph is divided into the clusters of all levels, in one process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,57 @@ from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
 
-__all__ = ["divide", "most_entries"]
+__all__ = ["bytes_to_divide", "divide", "divide_levels", "most_nodes", "nodes_wanted", "room_to_divide"]
 
-# Bytes that a process takes for each entry of the central graph and for each node, and without any.
-OF_ENTRY, OF_NODE, OF_PROCESS = 30, 400, 200e6
+# A process may take this part of its memory.
+PART = 0.8
+# Bytes that it takes without data, with all that it imports and compiles; and for each stored entry and each
+# node of a graph while it divides it.
+OF_PROCESS, OF_ENTRY, OF_NODE = 250_000_000, 110, 600
+# Entries that a node of the central graph has, where the data do not say so yet. In measurements these were
+# 15 to 80 in graphs of nearest neighbors.
+USUAL_ENTRIES = 100
+# The central graph is to have so many nodes for each of the finest clusters, and no fewer than these.
+# With 10 for each the refined result was hardly worse.
+NODES_EACH, LEAST_EACH, FEWEST_NODES = 30, 10, 50_000
 
 
-def most_entries(plan: Plan) -> int:
-    return int(min(2**31 - 1, max(1, (0.8 * plan.max_memory - OF_PROCESS) / OF_ENTRY)))
+def bytes_to_divide(nodes: float, entries: float) -> float:
+    """Tell how many bytes the process takes that divides a graph."""
+    return OF_PROCESS + OF_NODE * nodes + OF_ENTRY * entries
+
+
+def room_to_divide(max_memory: float) -> float:
+    """Tell how many bytes this process may take."""
+    return PART * max_memory
+
+
+def most_nodes(max_memory: float) -> int:
+    """Tell how many nodes a graph may have that can be divided, with as many entries as usual.
+
+    Examples
+    --------
+    >>> most_nodes(1e9), most_nodes(4e9)
+    (47413, 254310)
+    """
+    of_each = bytes_to_divide(1, USUAL_ENTRIES) - OF_PROCESS
+    return max(0, int((room_to_divide(max_memory) - OF_PROCESS) / of_each))
+
+
+def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
+    """Choose how many nodes the central graph is to have; refuse more clusters than can be divided.
+
+    Examples
+    --------
+    >>> nodes_wanted([200, 10], 1e9), nodes_wanted([4000, 10], 4e9)
+    (47413, 120000)
+    """
+    fits, least = most_nodes(max_memory), LEAST_EACH * levels[0]
+    if fits < least:
+        needed = bytes_to_divide(least, least * USUAL_ENTRIES) / PART / 1e9
+        problem = f"{max_memory / 1e9:.3g} GB are too little to find {levels[0]} clusters"
+        raise InputError("max_memory", problem, f"allow {needed:.2g} GB, or ask for fewer clusters")
+    return min(fits, max(NODES_EACH * levels[0], FEWEST_NODES))
 
 
 def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[sp.csr_array]:
@@ -46,26 +89,25 @@ def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[
         For every level but the top the group of each cluster, as memberships with one entry a row.
     """
     sizes = tuple(levels)
-    run.stage("divided", divide_levels, [0], levels=sizes, limits=limits)
-    with run.where("divided", 0).open("divided", 0) as file:
-        numbers = [file.array(f"groups-{level}") for level in range(len(sizes) - 1)]
+    record = run.stage("divided", divide_levels, [0], levels=sizes, limits=limits)[0]
+    numbers = [record[f"groups-{level}"] for level in range(len(sizes) - 1)]
     return [one_cluster_each(each, count) for each, count in zip(numbers, sizes[1:], strict=True)]
 
 
 def divide_levels(where: Where, levels: Sequence[int], limits: Limits) -> Mapping[str, Any]:
     """Divide the central graph from the top level down."""
     with where.open("central", 0) as file:
-        adjacency = file.rows("weights")
+        adjacency, edges = file.rows("weights"), float(file.array("edges"))
     if levels[0] > adjacency.shape[0]:
         problem = f"asks for {levels[0]} clusters, and the small graph has {adjacency.shape[0]} nodes"
         raise InputError("levels", problem, "ask for fewer clusters")
     graph = Graph(adjacency, range(adjacency.shape[0]))
     del adjacency
-    division, labels = Division(graph, len(levels)), list[Array]()
+    division, labels = Division(graph, len(levels), edges=edges), list[Array]()
     for size in reversed(levels):
         labels.insert(0, division.into(size))
     del division  # it holds several numbers for each node
     groups = grouped_levels(graph, labels, levels, limits)
     arrays = {f"groups-{level}": each.indices.astype(np.int32) for level, each in enumerate(groups)}
     where.write({"labels": labels[0].astype(np.int32), **arrays})
-    return {"nodes": len(graph), "entries": graph.adjacency.nnz}
+    return {"nodes": len(graph), "entries": graph.adjacency.nnz, **arrays}

@@ -5,18 +5,19 @@ from __future__ import annotations
 import errno
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
 from graphsoft.distributed.files import Unreadable
-from graphsoft.distributed.tasks import Task
+from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped
 
-__all__ = ["AGAIN", "UNSOUND", "Doing", "Known", "Place"]
+__all__ = ["AGAIN", "UNSOUND", "Doing", "Known", "Place", "Stage"]
 
 Place = tuple[str, int]
 """A stage and a part: the task, and the file that it writes."""
@@ -31,40 +32,67 @@ UNSOUND = "see that the disk is sound, and that all workers and this process see
 AGAIN = 5  # a file that was written so often, and could not be read, will not be read the next time
 
 
+@dataclass(frozen=True)
+class Stage:
+    """What is done for each of some parts.
+
+    Attributes
+    ----------
+    work : callable
+    parts : sequence of int
+    known : mapping
+        Further arguments.
+    here : bool
+        The process of the run does it itself.
+    """
+
+    work: Work
+    parts: Sequence[int]
+    known: Mapping[str, Any]
+    here: bool
+
+
 @dataclass
 class Known:
     """What all stages of a run have in common.
 
     Attributes
     ----------
+    directory : str
     executor : Executor
     token : str
         Part of all keys, so that workers do not take the tasks of two runs for the same.
     patience : float
         Seconds in which a task has to end where there are no workers, or where they die.
-    tasks : dict
-        The tasks of all stages that have begun.
-    here : set of str
-        The stages that this process does itself.
-    tried : Counter
-        How often each task was begun.
+    stages : dict
+        Those that have begun.
+    tries : Counter
+        How many tasks of each stage were begun, the same one counted as often as it was.
+    repaired : set of str
+        Stages of which tasks were done again, because a later stage could not read their files.
     """
 
+    directory: str
     executor: Executor
     token: str
     patience: float
-    tasks: dict[Place, Task] = field(default_factory=dict)
-    here: set[str] = field(default_factory=set)
-    tried: Counter[Place] = field(default_factory=Counter)
+    stages: dict[str, Stage] = field(default_factory=dict)
+    tries: Counter[str] = field(default_factory=Counter)
+    repaired: set[str] = field(default_factory=set)
+
+    def task(self, place: Place) -> Task:
+        """Make a task; there may be too many to keep."""
+        stage = self.stages[place[0]]
+        return Task(Where(self.directory, *place), stage.work, stage.known)
 
     def writer(self, error: Unreadable) -> Place:
         """Find whose file could not be read."""
-        stage, name = Path(error.path).parts[-2:]
-        number = name.removesuffix(".arrays")
-        place = (stage, int(number)) if number.isdecimal() else (stage, -1)
-        if place not in self.tasks:
-            raise error
-        return place
+        path = Path(error.path)
+        if path.is_relative_to(self.directory) and path.stem.isdecimal():
+            stage, part = path.parent.name, int(path.stem)
+            if stage in self.stages and part in self.stages[stage].parts:
+                return stage, part
+        raise error
 
 
 @dataclass(frozen=True)
@@ -124,13 +152,13 @@ class Doing:
             self._begin(self._suspects.popleft())
         while self._waiting and len(self._tries) < room:
             place = self._waiting.popleft()
-            if place[0] not in self._known.here:
+            if not self._known.stages[place[0]].here:
                 self._begin(place)
                 continue
             key, error = self._key(place), None
             self._tries[key] = _Try(place, time.monotonic())
             try:
-                self._known.tasks[place]()
+                self._known.task(place)()
             except Exception as raised:
                 error = raised
             self._take(Ended(key, error))
@@ -139,13 +167,13 @@ class Doing:
 
     def _begin(self, place: Place) -> None:
         key = self._key(place)
-        self._known.executor.submit(self._known.tasks[place], key)
+        self._known.executor.submit(self._known.task(place), key)
         self._tries[key] = _Try(place, time.monotonic())
 
     def _key(self, place: Place) -> Key:
         stage, part = place
-        self._known.tried[place] += 1
-        return f"{stage}-{self._known.token}", part, self._known.tried[place] - 1
+        self._known.tries[stage] += 1
+        return f"{stage}-{self._known.token}", part, self._known.tries[stage]
 
     def _take(self, ended: Ended) -> None:
         """Go on from the end of a try."""
@@ -176,6 +204,8 @@ class Doing:
         self._waiting.extendleft(reversed(self._blocked.pop(place, [])))
         if place in self._asked:
             self._done(place[1])
+        else:
+            self._known.repaired.add(place[0])
 
     def _do_again(self, place: Place, since: float, error: Unreadable) -> None:
         """Do the task again whose file is not as it was written, and then the one that reads it."""
@@ -214,7 +244,7 @@ class Doing:
         for place in sorted(late):
             tries = [each for each in self._tries.values() if each.place == place]
             since = max(each.since for each in tries)
-            if len(tries) < TRIES and now - since > self._deadline(place[0]):
+            if len(tries) < TRIES and now - since > 3.0 ** (len(tries) - 1) * self._deadline(place[0]):
                 self._begin(place)
 
     def _deadline(self, stage: str) -> float:

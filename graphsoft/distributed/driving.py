@@ -15,7 +15,8 @@ from graphsoft.distributed.dividing import divide
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
-from graphsoft.distributed.finishing import finish
+from graphsoft.distributed.expecting import expected_stages
+from graphsoft.distributed.finishing import LASTING, finish
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import plan_of
@@ -116,6 +117,7 @@ class _Drive:
     def drive(self, data: Source | PartitionedGraph) -> None:
         """Go through all stages; those that are done already take no time."""
         run = self.run
+        run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
         contract(run, plan)
         components = count_components(run)
@@ -126,12 +128,13 @@ class _Drive:
         run.forget("group")
         descended = descend(blocks, begun, groups, self.method)
         found = fits(blocks, descended)
-        levels = finish(run, plan, descended)
-        blocks.forget_all()
+        levels, steps = finish(run, plan, blocks, descended)
+        run.forget_but(LASTING)
         told = Told(plan, records, recall, components)
         report = reported(run, told, descended.courses, found)
         columns = None if isinstance(data, PartitionedGraph) else data.columns
-        write_summary(run.directory, Summary(plan, tuple(levels), report, self.settings, columns))
+        summary = Summary(plan, tuple(levels), report, self.settings, columns, steps=steps)
+        write_summary(run.directory, summary)
 
     def _graph(self, data: Source | PartitionedGraph) -> tuple[Plan, list[Record], float]:
         """Make the graph in blocks; returns what `Told` says of it."""

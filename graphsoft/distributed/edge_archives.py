@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def _found(file: EdgeFile, archive: zipfile.ZipFile) -> EdgeFile:
     if not compressed and (not {"row", "col"} <= held or kind not in ("", "coo")):
         said = f"a matrix of format {kind!r}" if kind else f"the arrays {', '.join(sorted(held)) or 'none'}"
         raise refused(file, f"holds {said}", "save row, col and data, or a matrix of SciPy as coo or csr")
-    names = ("indptr", "indices") if compressed else ("row", "col")
+    names: tuple[str, ...] = ("indptr", "indices") if compressed else ("row", "col")
     names += ("data",) if "data" in held else ()
     members = {name: Member(file, archive, name) for name in names}
     for name in names[:2]:
@@ -144,12 +145,16 @@ def read_archive(file: EdgeFile, start: int, stop: int, nodes: int | None) -> It
             pieces = _of_pointers if names[0] == "indptr" else _of_columns
             for begin, source, *others in pieces(members, start, stop):
                 weight = others[1] if len(others) == 2 else None
-                edges = Edges(source, others[0], weight, lambda at, begin=begin: f"row {begin + at}")
+                edges = Edges(source, others[0], weight, partial(_row, begin))
                 yield checked(file, edges, nodes)
     except InputError:
         raise
     except DAMAGED as error:
         raise refused(file, f"is damaged: {str(error)[:80]}", AGAIN) from None
+
+
+def _row(begin: int, at: int) -> str:
+    return f"row {begin + at}"
 
 
 def _of_columns(members: list[Member], start: int, stop: int) -> Iterator[tuple[Any, ...]]:

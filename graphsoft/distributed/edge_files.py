@@ -30,6 +30,8 @@ FORMATS: dict[str, tuple[str, Look, Read]] = {
     ".txt": ("edges", looked_at_text, read_text),
 }
 READ = {kind: read for kind, _, read in FORMATS.values()}
+# So many edges of each file are read before the work begins.
+LOOK = 1000
 # Numbers of nodes are kept in int32.
 MOST_NODES = 2**31 - 2
 
@@ -95,9 +97,9 @@ def partitioned_graph(
     directed: bool = False,
     columns: Sequence[str] | None = None,
 ) -> PartitionedGraph:
-    """Describe a graph whose edges are in files, which may be larger than memory.
+    r"""Describe a graph whose edges are in files, which may be larger than memory.
 
-    Only headers and the first lines are looked at, so this takes hardly any time. All edges are checked when
+    Only headers and the first edges are looked at, so this takes hardly any time. All edges are checked when
     they are read.
 
     Parameters
@@ -132,8 +134,8 @@ def partitioned_graph(
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "part-0.edges").write_text("0 1\\n1 2\\n")
-    ...     _ = Path(folder, "part-1.edges").write_text("2 3\\n3 0\\n")
+    ...     _ = Path(folder, "part-0.edges").write_text("0 1\n1 2\n")
+    ...     _ = Path(folder, "part-1.edges").write_text("2 3\n3 0\n")
     ...     partitioned_graph(folder)
     PartitionedGraph(nodes=4, listed=about 4, files=2)
     """
@@ -154,6 +156,8 @@ def partitioned_graph(
         if file.highest is not None and file.highest >= count:
             problem = f"has a node {file.highest}, outside 0..{count - 1}"
             raise refused(file, problem, "give the right number of nodes, and number them from 0")
+        for _ in READ[file.kind](file, file.begin, min(file.end, file.begin + int(LOOK * file.each)), count):
+            break
     return PartitionedGraph(count, directed, files)
 
 

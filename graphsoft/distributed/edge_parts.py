@@ -76,7 +76,7 @@ class EdgeFile:
 
 
 class Edges(NamedTuple):
-    """Some edges of a file: their nodes, their weights if there are any, and how to name the place of each."""
+    """Some edges of a file: their nodes, their weights if there are any, and what the place of each is."""
 
     source: Array
     target: Array

@@ -47,9 +47,7 @@ def looked_at_text(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile:
         begin += (len(line) + 1) * header
         layout = (delimiter, len(fields), wanted)
         end, each = max(begin, file.size), _bytes_each(raw[begin:])
-        found = replace(file, layout=layout, begin=begin, end=end, each=each, weighted=len(wanted) == 3)
-        _parsed(found, raw[begin : raw.rfind(b"\n") + 1 or None], begin)
-        return found
+        return replace(file, layout=layout, begin=begin, end=end, each=each, weighted=len(wanted) == 3)
     if len(raw) == LONGEST_LINE:
         raise refused(file, f"has no edge in its first {LONGEST_LINE} bytes", FIELDS)
     return replace(file, layout=(BLANKS, 2, (0, 1)), begin=file.size, end=file.size)
@@ -106,19 +104,20 @@ def _parsed(file: EdgeFile, raw: bytes, at: int) -> Edges | None:
     if not raw.strip():
         return None
     text = raw.decode("latin-1")
+    some = len(wanted) < count  # where all fields are read, lines with more of them are found
     only_comments = "#" in text and not any(line.partition("#")[0].strip() for line in text.split("\n"))
     if only_comments:
         return None
     try:
         table = np.loadtxt(
             io.StringIO(text), delimiter=delimiter or None, ndmin=2, quotechar='"',
-            usecols=wanted if count > 3 else None,
+            usecols=wanted if some else None,
         )  # fmt: skip
-        if table.shape[1] != (len(wanted) if count > 3 else count):
+        if table.shape[1] != (len(wanted) if some else count):
             raise ValueError("another number of fields")
     except ValueError as error:
         raise _bad_line(file, text, at, error) from None
-    if count <= 3:
+    if not some:
         table = table[:, list(wanted)]
 
     def place(row: int) -> str:
@@ -130,7 +129,7 @@ def _parsed(file: EdgeFile, raw: bytes, at: int) -> Edges | None:
 
 
 def _line_number(file: EdgeFile, at: int) -> int:
-    """Tell the number of the line that begins at a byte; only for errors, since it reads the file up to there."""
+    """Tell the number of the line that begins at a byte; only for errors, as it reads all before."""
     count = 1
     with open(file.path, "rb") as opened:
         while at > 0:
@@ -146,10 +145,9 @@ def _bad_line(file: EdgeFile, text: str, at: int, error: ValueError) -> Exceptio
     """Find the line that cannot be parsed."""
     delimiter, count, wanted = file.layout
     for number, line in enumerate(text.split("\n"), start=_line_number(file, at)):
-        line = line.partition("#")[0].strip("\r")
-        if not line.strip():
+        fields = _split(line.partition("#")[0].strip(), delimiter)
+        if fields in ([], [""]):
             continue
-        fields = _split(line, delimiter)
         if len(fields) != count:
             return refused(file, f"has {len(fields)} fields on line {number}, and {count} before", FIELDS)
         for field, what in zip(

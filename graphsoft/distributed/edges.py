@@ -121,7 +121,7 @@ class _Listed(NamedTuple):
     part: Array
     place: Array
     scale: Array
-    their_keys: Array  # of width 0 where they are not needed
+    their_keys: Array  # none where they are not needed
 
     def numbers(self, keys: Array, own: int) -> Array:
         """Give nodes their numbers: -1 for none, and one past all others where nothing is known of a node."""
@@ -142,17 +142,18 @@ class _Listed(NamedTuple):
 def _read_lists(where: Where, partitions: int, with_keys: bool) -> _Listed:
     """Read the lists of a partition, and what the other ones told of the neighbors there."""
     with where.open("merge-neighbors", where.part) as file:
-        names = ("first", "keys", "distances", "abroad")
-        lists = [file.array(name) for name in names]
-        part = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(file.cut("abroad")))
-    told: list[list[Array]] = [[], [], []]
-    names = ("place", "scale", "keys") if with_keys else ("place", "scale")
+        first, keys, distances = (file.array(name) for name in ("first", "keys", "distances"))
+        abroad, ptr = file.array("abroad"), file.cut("abroad")
+    part = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(ptr))
+    places, scales, theirs = [], [], [np.zeros((0, keys.shape[1]), dtype=np.int64)]
     for other in range(partitions):
         with where.open("look-up-neighbors", other) as file:
-            for name, parts in zip(names, told, strict=False):
-                parts.append(file.section(name, where.part))
-    none = [np.zeros((len(part), 0), dtype=np.int64)]
-    return _Listed(*lists, part, *(np.concatenate(parts or none) for parts in told))
+            places.append(file.section("place", where.part))
+            scales.append(file.section("scale", where.part))
+            if with_keys:
+                theirs.append(file.section("keys", where.part))
+    place, scale, their_keys = (np.concatenate(each) for each in (places, scales, theirs))
+    return _Listed(first, keys, distances, abroad, part, place, scale, their_keys)
 
 
 def weigh_edges(where: Where, partitions: int, weights: str, typical: float, listed: int) -> dict[str, Any]:
@@ -272,10 +273,10 @@ def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Entries,
     part = where.part
     with where.open("weigh-edges", part) as file:
         ones, others, weights = (file.array(f"inner-{name}") for name in ("ones", "others", "weights"))
-        to = np.repeat(np.arange(partitions), np.diff(file.cut("ones")))
+        to = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(file.cut("ones")))
         theirs = (file.array(name) for name in ("others", "weights", "copies"))
         crossing = _Entries(file.array("ones"), to, *theirs)
-    here = np.full(len(ones), part)
+    here = np.full(len(ones), part, dtype=np.int32)
     listed = [_Entries(ones, here, others, weights, copies[ones]), crossing]
     reverse = [_Entries(others, here, ones, weights, copies[ones])]
     for other in range(partitions):
@@ -283,7 +284,7 @@ def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Entries,
             with where.open("weigh-edges", other) as file:
                 names = ("others", "ones", "weights", "copies")
                 nodes, place, *more = (file.section(name, part) for name in names)
-            reverse.append(_Entries(nodes, np.full(len(nodes), other), place, *more))
+            reverse.append(_Entries(nodes, np.full(len(nodes), other, dtype=np.int32), place, *more))
     return _stacked(listed), _stacked(reverse)
 
 

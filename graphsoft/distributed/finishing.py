@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import matmul
+from operator import add, matmul
 from typing import Any
 
 import numpy as np
@@ -16,32 +16,46 @@ from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summary import LevelSummary
-from graphsoft.distributed.sweeping import own_rows
+from graphsoft.distributed.sweeping import BlocksInFiles, own_rows
 from graphsoft.distributed.tasks import Where
+from graphsoft.engine.blocks import Seen
 from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
-__all__ = ["finish"]
+__all__ = ["LASTING", "finish"]
 
 # Stages whose files belong to the result, and those of them that only points have.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
 OF_POINTS = ("points", "cells")
 # Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
 PIECE = 1 << 12
+# Nodes whose steps along edges are in memory at the same time.
+AT_ONCE = 1 << 14
 
 
-def finish(run: Run, plan: Plan, descended: Descended) -> list[LevelSummary]:
-    """Write memberships and labels as they stay; returns what is small of each level, finest first.
+def finish(
+    run: Run, plan: Plan, blocks: BlocksInFiles, descended: Descended
+) -> tuple[list[LevelSummary], sp.csr_array]:
+    """Write memberships and labels as they stay.
 
     Parameters
     ----------
     run : Run
     plan : Plan
+    blocks : BlocksInFiles
     descended : Descended
         In the files of the run.
+
+    Returns
+    -------
+    list of LevelSummary
+        Finest first.
+    csr_array of shape (m, m)
+        The weights of edges from finest cluster to finest cluster.
     """
     links = _numbered(descended)
+    steps = _steps(blocks, descended, links[0].number)
     run.stage("number-clusters", write_numbers, [0], here=True, links=links)
     run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
     run.stage("send-home", send_home, plan.parts, levels=len(plan.levels), plan=plan)
@@ -50,10 +64,11 @@ def finish(run: Run, plan: Plan, descended: Descended) -> list[LevelSummary]:
     run.forget("send-home")
     stages = [stage for stage in LASTING if plan.kind == "points" or stage not in OF_POINTS]
     run.stage("check-files", check_files, plan.parts, stages=stages, plan=plan)
-    return [
+    levels = [
         LevelSummary(link.parents, link.mass, sizes[f"sizes-{level}"], link.graph)
         for level, link in enumerate(links)
     ]
+    return levels, steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +105,25 @@ def _numbered(descended: Descended) -> list[_Level]:
         adjacency = with_columns(graph.adjacency[order], number)
         found.insert(0, _Level(number, mass[order], adjacency, None if parents is None else parents[order]))
     return found
+
+
+def _steps(blocks: BlocksInFiles, descended: Descended, number: Array) -> sp.csr_array:
+    """Add up the weights of edges between finest clusters, in the order of the blocks."""
+    found = blocks.look(edges_between, descended.finest)
+    total = reduce(add, (each["weights"] for each in found))
+    order = np.argsort(number)
+    return with_columns(((total + total.T) * 0.5).tocsr()[order], number)  # the two halves differ by rounding
+
+
+def edges_between(seen: Seen) -> dict[str, sp.csr_array]:
+    """Compute ``S^T W S`` of the edges of a block, some nodes at a time."""
+    count = seen.memberships.shape[1]
+    found = sp.csr_array((count, count))
+    for start in range(0, len(seen.block), AT_ONCE):
+        rows = slice(start, min(start + AT_ONCE, len(seen.block)))
+        steps = seen.block.edges[rows] @ seen.memberships
+        found = found + seen.memberships[rows].T @ steps
+    return {"weights": found.tocsr()}
 
 
 # Tasks

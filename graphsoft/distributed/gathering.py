@@ -99,19 +99,21 @@ def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: 
 
 def _settled(run: Run, plan: Plan, records: list[Record], known: dict[str, Any]) -> tuple[str, list[Record]]:
     """Let nodes move between partitions; returns the stage with the best labels, and its records."""
-    before, now, least = None, ("label-nodes", records), np.inf
+    before: tuple[str, list[Record]] | None = None
+    now, least = ("label-nodes", records), np.inf
     for number in range(MAX_MOVES):
         loads = np.sum([each["loads"] for each in now[1]], axis=0)
         name = f"move-nodes-{number}"
         further = run.stage(name, move_nodes_of, plan.parts, labels=now[0], loads=loads, **known)
         crossing = float(sum(each["crossing"] for each in further))  # before these moves
-        if before is not None and crossing > (1 - WORTH) * least:
-            best, other = (now, before) if crossing < least else (before, now)
-            run.forget(other[0])
-            run.forget(name)
-            return best
+        enough = crossing == 0 or crossing >= (1 - WORTH) * least
+        if enough and before is not None and crossing > least:
+            before, now = now, before
         if before is not None:
             run.forget(before[0])
+        if enough:
+            run.forget(name)
+            return now
         before, now, least = now, (name, further), crossing
     if before is not None:
         run.forget(before[0])

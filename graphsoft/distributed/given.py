@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import Unreadable, open_arrays, rows_in_sections, write_arrays
-from graphsoft.distributed.row_pieces import PIECE, checked_floats, checked_rows, floats_for
+from graphsoft.distributed.files import ArrayFile, Unreadable, open_arrays, rows_in_sections, write_arrays
+from graphsoft.distributed.row_pieces import PIECE, Read, checked_floats, checked_rows, floats_for
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import REAL_KINDS, dense_matrix, frame_columns
 from graphsoft.input.mapped import is_plain
@@ -66,19 +68,22 @@ class GivenRows:
     digest: str
     columns: tuple[str, ...] | None = None
 
-    def pieces(self, start: int, stop: int) -> Iterator[Any]:
-        """Read the sections that hold these rows."""
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        """Open it, to read the sections that hold some rows."""
         try:
             with open_arrays(Path(self.path)) as file:
-                cut = file.cut("features/counts" if self.sparse else "features")
-                read = file.rows if self.sparse else file.section
-                section = int(np.searchsorted(cut, start, side="right")) - 1
-                while cut[section] < stop:
-                    begin = int(cut[section])
-                    yield read("features", section)[max(start - begin, 0) : stop - begin]
-                    section += 1
+                yield partial(self._pieces, file, file.cut("features/counts" if self.sparse else "features"))
         except Unreadable as error:
             raise InputError("X", str(error), AGAIN) from None
+
+    def _pieces(self, file: ArrayFile, cut: Array, start: int, stop: int) -> Iterator[Any]:
+        read = file.rows if self.sparse else file.section
+        section = int(np.searchsorted(cut, start, side="right")) - 1
+        while cut[section] < stop:
+            begin = int(cut[section])
+            yield read("features", section)[max(start - begin, 0) : stop - begin]
+            section += 1
 
     def together(self, rows: Array) -> Array:
         """Give rows that are best read in one go the same number."""
@@ -102,7 +107,8 @@ def written(X: Any, directory: Path) -> list[GivenRows]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = written([[1, 2], [3, 4]], Path(folder))
-    ...     next(files[0].pieces(1, 2)).tolist()
+    ...     with files[0].opened() as read:
+    ...         next(read(1, 2)).tolist()
     [[3.0, 4.0]]
     """
     table, columns = _table(X), None if sp.issparse(X) else frame_columns(X)
@@ -133,6 +139,8 @@ def known_of(directory: Path) -> dict[str, Any]:
 
 def note(directory: Path, **known: Any) -> None:
     """Write down what is known of the data."""
+    if known_of(directory) == known:
+        return
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(known).encode()
     write_atomic(directory / ABOUT, lambda file: file.write(text))
@@ -171,10 +179,12 @@ def rows_of(path: Path, columns: tuple[str, ...] | None, *, whole: bool = False)
     try:
         with open_arrays(path) as file:
             facts = json.loads(file.array("facts").tobytes())
-            if whole:
-                for name in file:
-                    for section in range(len(file.cut(name)) - 1) if f"{name}/ptr" in file else ():
-                        file.section(name, section)
+            for name in file if whole else ():
+                if f"{name}/ptr" not in file:
+                    file.array(name)
+                    continue
+                for section in range(len(file.cut(name)) - 1):
+                    file.section(name, section)
     except Unreadable:
         return None
     return GivenRows(str(path), **facts, columns=columns)
@@ -209,7 +219,7 @@ def _checked(table: Any, start: int, stop: int) -> Any:
 
 def _row_bytes(table: Any) -> int:
     if sp.issparse(table):
-        return 12 * (int(table.nnz) // max(1, table.shape[0]) + 1)
+        return 12 * (int(table.nnz) // max(1, int(table.shape[0])) + 1)
     return int(table.shape[1]) * int(table.dtype.itemsize)
 
 

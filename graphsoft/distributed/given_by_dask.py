@@ -33,7 +33,9 @@ def is_of_dask(X: Any) -> bool:
     >>> is_of_dask([[1.0]])
     False
     """
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+    # an object of dask.delayed has every attribute, but none is a number
+    tabular = type(getattr(X, "ndim", None)) is int and hasattr(X, "to_delayed")
+    return tabular and hasattr(X, "__dask_graph__")
 
 
 def written_by_dask(X: Any, directory: Path, client: Any = None) -> list[GivenRows]:
@@ -104,7 +106,7 @@ def _write_block(block: Any, path: str, number: int, expected: str | None) -> st
 
 def _compute(tasks: list[Any], client: Any) -> None:
     """Compute on the cluster, or on a few threads of this process."""
-    if client is None:
+    if not hasattr(client, "compute"):  # none, or an executor of another kind
         dask = imported("dask", "a Dask array", "'graphsoft[dask]'")
         dask.compute(*tasks, scheduler="threads", num_workers=min(MOST_BLOCKS, thread_count()))
         return

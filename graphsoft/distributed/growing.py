@@ -8,7 +8,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.tasks import Where
-from graphsoft.kernels import Rows, read_only
+from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import best_centers, filled_groups
 from graphsoft.parallel import pieces_by_load
 
@@ -18,7 +18,7 @@ __all__ += ["sum_units", "units_of"]
 # One of so many units is a center, which others join.
 CENTERS = 4
 # Entries that are summed at a time.
-AT_ONCE = 1 << 21
+AT_ONCE = 1 << 19
 
 
 class Units(NamedTuple):
@@ -102,7 +102,7 @@ def _are_centers(ids: Array, number: int) -> Array:
     bits = ids.astype(np.uint64) + np.uint64((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    return (bits >> np.uint64(33)) % np.uint64(CENTERS) == 0
+    return np.asarray((bits >> np.uint64(33)) % np.uint64(CENTERS) == 0)
 
 
 def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
@@ -123,9 +123,8 @@ def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
     if number:
         of_targets = looked_up(where, number, "loads", wanted, starts)
     else:
-        own = units_of(where, 0, where.part, starts)
-        of_targets = own.loads[np.searchsorted(own.ids, wanted)]
-        del own
+        with where.open("sort-edges", where.part) as file:
+            of_targets = np.diff(file.array("ptr"))[wanted - starts[where.part]] + 1
     leaders = np.empty_like(units)
     filled_groups(units, targets, loads, of_targets[which].astype(np.int64), most, leaders)
     joined = np.flatnonzero(leaders != units)
@@ -152,23 +151,28 @@ def merge_units(where: Where, number: int, starts: Array) -> None:
     units = units_of(where, number, where.part, starts)
     ends = np.unique(units.columns)
     own, others = (leaders_of(where, number, ids, starts) for ids in (units.ids, ends))
+    order = np.argsort(own, kind="stable")
+    counts = np.diff(units.ptr)[order]
     keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for start, stop in pieces_by_load(units.ptr, AT_ONCE) if len(units.ids) else ():
-        part = slice(int(units.ptr[start]), int(units.ptr[stop]))
-        rows = np.repeat(own[start:stop], np.diff(units.ptr[start : stop + 1]))
-        columns = others[np.searchsorted(ends, units.columns[part])]
-        kept = rows != columns
-        key = (rows[kept].astype(np.int64) << 32) | columns[kept]
-        summed = _summed(key, units.weights[part][kept])
+    # rows of a group may be in two pieces; what is left to sum then is summed by the group's block
+    for start, stop in pieces_by_load(np.concatenate(([0], np.cumsum(counts))), AT_ONCE):
+        rows, lengths = order[start:stop], counts[start:stop]
+        before = np.cumsum(lengths) - lengths
+        entries = np.arange(lengths.sum()) + np.repeat(units.ptr[rows] - before, lengths)
+        leaders = np.repeat(own[rows], lengths)
+        columns = others[np.searchsorted(ends, units.columns[entries])]
+        kept = leaders != columns
+        key = (leaders[kept].astype(np.int64) << 32) | columns[kept]
+        summed = _summed(key, units.weights[entries[kept]])
         keys.append(summed[0])
         weights.append(summed[1])
-    order = np.argsort(own, kind="stable")
     groups = {"ids": own[order], "degrees": units.degrees[order], "loads": units.loads[order]}
     del units
-    key, weight = _summed(np.concatenate(keys), np.concatenate(weights))
-    edges = {"keys": key, "weights": weight}
+    edges = {"keys": np.concatenate(keys)}
+    del keys
+    edges["weights"] = np.concatenate(weights)
     cuts = dict.fromkeys(groups, np.searchsorted(groups["ids"], starts))
-    cuts |= dict.fromkeys(edges, np.searchsorted(key, starts << 32))
+    cuts |= dict.fromkeys(edges, np.searchsorted(edges["keys"], starts << 32))
     where.write(groups | edges, cuts)
 
 
@@ -190,12 +194,31 @@ def sum_units(where: Where, number: int, starts: Array) -> dict[str, Any]:
         with where.open(f"merge-groups-{number - 1}", block) as file:
             for name in names:
                 parts[name].append(file.section(name, where.part))
-    ids, degrees, loads, keys, weights = (np.concatenate(parts.pop(name)) for name in names)
+    ids, degrees, loads = (np.concatenate(parts.pop(name)) for name in names[:3])
     units, degrees = _summed(ids, degrees)
     loads = _summed(ids, loads)[1]
-    keys, weights = _summed(keys, weights)
-    ptr = np.searchsorted(keys >> 32, np.append(units, np.iinfo(np.int32).max))
-    columns = (keys & 0xFFFFFFFF).astype(np.int32)
+    counts, columns, weights = _summed_in_pieces(units, parts["keys"], parts["weights"])
+    ptr = np.concatenate(([0], np.cumsum(counts)))
     made = Units(units, ptr, columns, weights, degrees, loads)
     where.write(made._asdict())
     return {"units": len(units), "entries": len(columns)}
+
+
+def _summed_in_pieces(units: Array, keys: list[Array], weights: list[Array]) -> tuple[Array, Array, Array]:
+    """Sum lists of entries, each of which rises: entries of each unit, columns, weights."""
+    pieces = 1 + sum(map(len, keys)) // AT_ONCE
+    bounds = units[np.arange(1, pieces) * len(units) // pieces].astype(np.int64) << 32
+    cuts = [np.concatenate(([0], np.searchsorted(some, bounds), [len(some)])) for some in keys]
+    counts, columns, sums = np.zeros(len(units), dtype=np.int64), [np.empty(0, dtype=np.int32)], [np.empty(0)]
+    for piece in range(pieces):
+        parts = [slice(cut[piece], cut[piece + 1]) for cut in cuts]
+        key, total = _summed(
+            *(
+                np.concatenate([some[at] for some, at in zip(lists, parts, strict=True)])
+                for lists in (keys, weights)
+            )
+        )
+        counts += np.bincount(np.searchsorted(units, key >> 32), minlength=len(units))
+        columns.append((key & 0xFFFFFFFF).astype(np.int32))
+        sums.append(total)
+    return counts, np.concatenate(columns), np.concatenate(sums)

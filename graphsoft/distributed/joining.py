@@ -24,7 +24,7 @@ from graphsoft.parallel import blocks
 __all__ = ["first_row", "join", "partition_of"]
 
 PART_BITS = 20  # of a key; the others are the first row
-ROWS_AT_ONCE = 1 << 16  # whose lists are merged
+ROWS_AT_ONCE = 1 << 14  # whose lists are merged
 
 
 def first_row(keys: Array) -> Array:

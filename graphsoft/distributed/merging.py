@@ -19,7 +19,15 @@ from graphsoft.engine.scales import Layer, merged_along_edges
 from graphsoft.engine.ties import ranks, structure_keys
 from graphsoft.graph.graph import Graph
 
-__all__ = ["adopt_nodes", "from_halo", "merge_nodes", "number_groups", "read_edges", "shares_of_goal"]
+__all__ = [
+    "adopt_nodes",
+    "from_halo",
+    "light_components",
+    "merge_nodes",
+    "number_groups",
+    "read_edges",
+    "shares_of_goal",
+]
 
 NO_GROUP = -1
 # What the number of its nodes counts for the share of a partition, beside their mass.
@@ -36,7 +44,7 @@ def shares_of_goal(goal: int, nodes: Array, masses: Array) -> Array:
     """
     shares = np.zeros(len(nodes), dtype=np.int64)
     # nodes without edges have no mass, but if they were worth nothing there might be too few groups
-    worth = masses / (masses.sum() or 1.0) + NODES_WORTH * nodes / nodes.sum()
+    worth = masses / (masses.sum() or 1.0) + NODES_WORTH * nodes / max(1, nodes.sum())
     while True:
         free = shares < nodes
         left = goal - int(shares.sum())
@@ -75,11 +83,12 @@ def merge_nodes(where: Where, shares: Sequence[int] | None) -> Mapping[str, Any]
 
 
 def _merged(file: ArrayFile, share: int) -> tuple[Array, int]:
-    """Group the nodes of a block: the number of each node's group, none for lone ones; and how many groups."""
+    """Group the nodes of a block: the group of each, none for lone ones; and how many groups there are."""
     inner, has_own, has_foreign = _inner(read_edges(file))
     degrees, count = file.array("degrees"), len(has_own)
-    fewest = max(1, share) + int(np.count_nonzero(~has_own))
-    group = merged_along_edges(Layer(Graph(inner, range(count)), structure_keys(inner), degrees), fewest)
+    graph = Graph(inner, range(count))
+    fewest = share + light_components(graph, degrees, share)
+    group = merged_along_edges(Layer(graph, structure_keys(inner), degrees), fewest)
     lone, bare = ~has_own & has_foreign, np.flatnonzero(degrees == 0)
     if len(bare):  # they are alike, and there may be many
         some = min(len(bare), max(1, share))
@@ -89,6 +98,23 @@ def _merged(file: ArrayFile, share: int) -> tuple[Array, int]:
     numbers = np.cumsum(found, dtype=np.int32) - 1
     group = np.where(lone, NO_GROUP, numbers[group]).astype(np.int32)
     return group, int(numbers[-1]) + 1
+
+
+def light_components(graph: Graph, degrees: Array, share: int) -> int:
+    """Count the components inside a partition that are lighter than its groups will be, if so many are made.
+
+    They cannot merge with others there. If they counted as groups, they would take the place of others.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphsoft.graph.reading import as_graph
+    >>> graph = as_graph(nx.disjoint_union(nx.complete_graph(9), nx.path_graph(2)))
+    >>> light_components(graph, graph.degrees, 2)
+    1
+    """
+    masses = np.bincount(graph.components, degrees)
+    return int(np.count_nonzero(masses * max(1, share) < masses.sum()))
 
 
 def _inner(edges: sp.csr_array) -> tuple[sp.csr_array, Array, Array]:

@@ -79,11 +79,12 @@ def noted(found: RowsInFiles, directory: Path) -> NotedSource:
     ...     noted(RowsInFiles((file,), "npy"), Path(folder)).rows(0, 1).tolist()
     [[1.0, 0.0]]
     """
-    files = [{field.name: getattr(file, field.name) for field in fields(file)} for file in found.files]
+    listed: tuple[Any, ...] = found.files
+    files = [{field.name: getattr(file, field.name) for field in fields(file)} for file in listed]
     first = dict(files[0])
     # what a file has in common with the first one, such as the names of columns, is written once
     own = [{name: value for name, value in file.items() if value != first[name]} for file in files]
-    content = {"format": found.format, "kind": type(found.files[0]).__name__, "first": first, "files": own}
+    content = {"format": found.format, "kind": type(listed[0]).__name__, "first": first, "files": own}
     text = json.dumps(content).encode()
     path = directory / f"source-{hashlib.blake2b(text, digest_size=8).hexdigest()}.json"
     if not path.exists():

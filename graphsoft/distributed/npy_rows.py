@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import IO, Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.row_pieces import (
     DAMAGED,
+    NEAR,
     PIECE,
+    Read,
     check_numbers,
     file_traits,
     open_bytes,
@@ -20,8 +24,6 @@ from graphsoft.distributed.row_pieces import (
 from graphsoft.errors import InputError
 
 __all__ = ["NpyRows", "npy_rows"]
-
-NEAR = 1 << 16  # bytes that cost as much to read as to leave out
 
 
 @dataclass(frozen=True)
@@ -58,23 +60,27 @@ class NpyRows:
     def _row_bytes(self) -> int:
         return self.width * np.dtype(self.dtype).itemsize
 
-    def pieces(self, start: int, stop: int) -> Iterator[Array]:
-        """Read rows, in blocks that fit the cache of a processor."""
-        step = max(1, PIECE // self._row_bytes)
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        """Open it, to read rows in pieces of some megabytes."""
         with open_bytes(self.path, self.size) as file:
-            for begin in range(start, stop, step):
-                rows = min(step, stop - begin)
-                if not self.by_column:
-                    values = np.empty((rows, self.width), dtype=self.dtype)
-                    file.seek(self.offset + begin * self._row_bytes)
-                    read_exactly(file, values, self.path)
-                    yield values
-                    continue
-                values = np.empty((self.width, rows), dtype=self.dtype)
-                for column in range(self.width):
-                    file.seek(self.offset + (column * self.length + begin) * values.itemsize)
-                    read_exactly(file, values[column], self.path)
-                yield values.T
+            yield partial(self._pieces, file)
+
+    def _pieces(self, file: IO[bytes], start: int, stop: int) -> Iterator[Array]:
+        step = max(1, PIECE // self._row_bytes)
+        for begin in range(start, stop, step):
+            rows = min(step, stop - begin)
+            if not self.by_column:
+                values = np.empty((rows, self.width), dtype=self.dtype)
+                file.seek(self.offset + begin * self._row_bytes)
+                read_exactly(file, values, self.path)
+                yield values
+                continue
+            values = np.empty((self.width, rows), dtype=self.dtype)
+            for column in range(self.width):
+                file.seek(self.offset + (column * self.length + begin) * values.itemsize)
+                read_exactly(file, values[column], self.path)
+            yield values.T
 
     def together(self, rows: Array) -> Array:
         """Give rows that are best read in one go the same number."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.row_pieces import DAMAGED, PIECE, file_traits, floats_for, open_bytes
+from graphsoft.distributed.row_pieces import DAMAGED, PIECE, Read, file_traits, floats_for, open_bytes
 from graphsoft.errors import InputError, imported
 from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 
@@ -55,26 +57,27 @@ class ParquetRows:
         """The names of the features."""
         return None if self.listed else self.titles
 
-    def pieces(self, start: int, stop: int) -> Iterator[Array]:
-        """Read the groups that hold these rows, a batch at a time."""
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        """Open it, to read the groups that hold some rows, a batch at a time."""
+        with open_bytes(self.path) as file:
+            yield partial(self._pieces, _opened(self.path, file))
+
+    def _pieces(self, opened: Any, start: int, stop: int) -> Iterator[Array]:
         ends = np.cumsum(self.groups)
         first, last = (int(np.searchsorted(ends, row, side="right")) for row in (start, stop - 1))
         row = int(ends[first]) - self.groups[first]
         step = max(1, PIECE // (self.width * 8))
-        with open_bytes(self.path) as file:
-            opened = _opened(self.path, file)
-            for batch in opened.iter_batches(
-                batch_size=step,
-                row_groups=range(first, last + 1),
-                columns=list(self.titles),
-                use_threads=False,
-            ):
-                begin, end = max(start - row, 0), min(stop - row, len(batch))
-                if begin < end:
-                    yield self._numbers(batch.slice(begin, end - begin), row + begin)
-                row += len(batch)
-                if row >= stop:
-                    return
+        groups, titles = range(first, last + 1), list(self.titles)
+        for batch in opened.iter_batches(
+            batch_size=step, row_groups=groups, columns=titles, use_threads=False
+        ):
+            begin, end = max(start - row, 0), min(stop - row, len(batch))
+            if begin < end:
+                yield self._numbers(batch.slice(begin, end - begin), row + begin)
+            row += len(batch)
+            if row >= stop:
+                return
 
     def together(self, rows: Array) -> Array:
         """Give rows that are best read in one go the same number."""
@@ -132,6 +135,8 @@ def parquet_rows(path: str, columns: Sequence[str] | None) -> ParquetRows:
         titles = _chosen(path, schema, columns)
         types = [schema.field(title).type for title in titles]
         groups = tuple(opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups))
+        if min(groups, default=0) < 0 or sum(groups) != opened.metadata.num_rows:
+            raise InputError("X", f"{path!r} does not tell how many rows it has", DAMAGED)
         if len(titles) == 1 and _is_list(types[0]):
             kind = _number_type(path, titles[0], types[0].value_type)
             width = _list_width(opened, types[0], titles[0])

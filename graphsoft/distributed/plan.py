@@ -141,6 +141,6 @@ def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> 
     for name in sorted(older.keys() | given.keys()):
         before, now = older.get(name), given.get(name)
         if isinstance(before, dict) and isinstance(now, dict):
-            yield from _differences(before, now, f"{name} ")
+            yield from _differences(before, now, f"{of}{name} ")
         elif before != now or type(before) is not type(now):
             yield f"{of}{name} was {shown(before)} and is {shown(now)}"

@@ -10,23 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from graphsoft.available import available_memory
+from graphsoft.distributed.contracting import bytes_needed as contracting_bytes
 from graphsoft.distributed.dealing import bytes_needed as graph_bytes
+from graphsoft.distributed.dividing import nodes_wanted
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.plan import Plan, earlier
+from graphsoft.distributed.point_memory import bytes_needed as points_bytes
 from graphsoft.distributed.sources import Source
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.memory import memory_text
 from graphsoft.fitting.settings import Settings
 from graphsoft.input.checks import integer
 from graphsoft.methods.saving import pack_method
+from graphsoft.neighbors.points import NORMS
 
 __all__ = ["chunk_rows_of", "memory_of", "partitions_of", "plan_of", "sweeps_bytes"]
 
 # A process of Python with what it imports takes this much before it reads anything.
-OF_PROCESS = 250_000_000
+OF_PROCESS = 200_000_000
 # The part of the memory that tasks are planned to use: the rest is for what allocators keep, and for what a
 # process reads and writes beside its tasks.
-USED = 0.7
+USED = 0.75
 # The largest partition needs so many times what an average one does.
 UNEVEN = 1.25
 # Partitions are not larger than this, so that there is work for several processes.
@@ -38,10 +42,8 @@ READ = 1 / 12
 LOOKED_AT = 1 << 12
 # Edges of a node for each of its neighbors: it may be in the list of a node that is not in its own.
 UNION = 1.7
-# Rows of other partitions that a partition sees, for each of its own.
-LENT = 1.0
-# The central graph has so many nodes, or so many for each of the finest clusters.
-COARSE, COARSE_EACH = 50_000, 30
+# So many further cells see each point, as long as it is not known how many.
+LENDS = 2
 # Stands for the number of lends until it is known.
 UNKNOWN = -1
 # Of the memory that there is, a process that is not told otherwise takes this part.
@@ -105,7 +107,7 @@ def chunk_rows_of(row_bytes: int, max_memory: int) -> int:
     Examples
     --------
     >>> chunk_rows_of(8 * 16, 2_000_000_000), chunk_rows_of(8 * 10_000, 1_000_000_000)
-    (262144, 468)
+    (262144, 572)
     """
     fits = int(READ * (USED * max_memory - OF_PROCESS)) // max(1, row_bytes)
     return max(LEAST_AT_ONCE, min(MOST_AT_ONCE, fits))
@@ -123,23 +125,23 @@ def partitions_of(
         The number that the caller wants.
     max_memory : int
     needed : callable
-        The bytes that a task of each stage needs for one of so many partitions of equal size.
+        The bytes that the largest process of each stage needs with so many partitions.
 
     Examples
     --------
     >>> partitions_of(1_000_000, None, 2_000_000_000, lambda count: {"sort-edges": 1e9 / count})
     4
     >>> partitions_of(1_000_000, None, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
-    14
+    7
     >>> partitions_of(1_000_000, 2, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     Traceback (most recent call last):
-    graphsoft.errors.InputError: partitions: got 2, and the largest may need 3.1 GB to sort edges, \
-where a process has room for 450 MB. Remedy: use at least 14, or allow more with max_memory.
+    graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB to sort edges, \
+where a process may take 750 MB. Remedy: use at least 7, or allow more with max_memory.
     """
-    room = USED * max_memory - OF_PROCESS
+    room = USED * max_memory
 
     def peak(count: int) -> tuple[float, str]:
-        return max((size * (UNEVEN if count > 1 else 1.0), stage) for stage, size in needed(count).items())
+        return max((size, stage) for stage, size in needed(count).items())
 
     low, high = 0, rows  # too few, and enough
     while high - low > 1:
@@ -166,7 +168,7 @@ def _needs(size: float, stage: str) -> str:
 
 
 def _has(room: float) -> str:
-    return f"a process has room for {memory_text(room)}"
+    return f"a process may take {memory_text(room)}"
 
 
 def sweeps_bytes(nodes: int, neighbors: float, halo: float = 1.5, held: float = 14.0) -> int:
@@ -210,53 +212,58 @@ def plan_of(
     memory = before.get("max_memory", 0)
     if max_memory is not None or not memory:
         asked = memory_of(max_memory, client)
-        memory = asked if asked < memory or not memory else memory  # more than before is no harm
-    finest, points = settings.levels[0], not isinstance(data, PartitionedGraph)
+        memory = memory if 0 < memory < asked else asked  # more than before is no harm
+    if partitions is None:
+        partitions = before.get("partitions")
     plan = Plan(
-        kind="points" if points else "graph", rows=data.n, features=data.d if points else 0,
-        sparse=points and data.sparse, partitions=1, chunk_rows=MOST_AT_ONCE,
-        lends=UNKNOWN if points else 0, n_neighbors=settings.n_neighbors, metric=settings.metric,
-        weights=settings.weights, levels=settings.levels, max_memory=memory,
-        coarse_nodes=max(COARSE, COARSE_EACH * finest), identity=data.identity(),
+        kind="graph", rows=data.n, features=0, sparse=False, partitions=1, chunk_rows=MOST_AT_ONCE, lends=0,
+        n_neighbors=settings.n_neighbors, metric=settings.metric, weights=settings.weights,
+        levels=settings.levels, max_memory=memory,
+        coarse_nodes=nodes_wanted(settings.levels, memory), identity=data.identity(),
         asked={
             "method": pack_method(settings.methods[0]),
             "min_children": settings.min_children, "max_children": settings.max_children,
         },
     )  # fmt: skip
     if isinstance(data, PartitionedGraph):
-        edges = 2 * sum(file.edges for file in data.files) / data.n
+        listed = 2 * sum(file.edges for file in data.files) / data.n
 
-        def needed(count: int) -> Mapping[str, float]:
-            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
-            return graph_bytes(replace(plan, partitions=count), data) | sweeps
-    else:
-        row_bytes = _row_bytes(data)
-        plan = replace(plan, chunk_rows=chunk_rows_of(row_bytes, memory))
-        edges = UNION * settings.n_neighbors
+        def of_graph(count: int) -> dict[str, float]:
+            cut = replace(plan, partitions=count)
+            return _of_largest({**graph_bytes(cut, data), **_of_levels(cut, listed)}, count)
 
-        def needed(count: int) -> Mapping[str, float]:
-            sweeps = {"sweep": sweeps_bytes(ceil(data.n / count), edges)}
-            return points_bytes(replace(plan, partitions=count), row_bytes) | sweeps
+        return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_graph))
+    row_bytes = _row_bytes(data)
+    plan = replace(
+        plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
+        chunk_rows=chunk_rows_of(row_bytes, memory),
+    )  # fmt: skip
+    if partitions is None and settings.metric not in NORMS:  # cells say nothing of neighbors then
+        partitions = 1
 
-    if partitions is None:
-        partitions = before.get("partitions")
-    return replace(plan, partitions=partitions_of(data.n, partitions, memory, needed))
+    def of_points(count: int) -> dict[str, float]:
+        cut = replace(plan, partitions=count, lends=LENDS if count > 1 else 0)
+        of_levels = _of_levels(cut, UNION * plan.n_neighbors)
+        return points_bytes(cut, row_bytes) | _of_largest(of_levels, count)
+
+    return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_points))
 
 
-def points_bytes(plan: Plan, row_bytes: int) -> dict[str, float]:
-    """Count what a partition of points needs while neighbors are found and joined."""
-    own, listed = plan.rows / plan.partitions, plan.n_neighbors
-    seen = own * (1.0 if plan.partitions == 1 else 1.0 + LENT)
-    return {
-        "find-neighbors": seen * (3.3 * row_bytes / 2 + 40 * listed + 100),
-        "merge-neighbors": own * (100 * listed + 100),
-        "graph": own * (120 * listed + 100),
-    }
+def _of_levels(plan: Plan, neighbors: float) -> dict[str, float]:
+    """Count what partitions of equal size need from the graph on."""
+    nodes = ceil(plan.rows / plan.partitions)
+    return contracting_bytes(plan, neighbors) | {"sweep": sweeps_bytes(nodes, neighbors)}
+
+
+def _of_largest(needed: Mapping[str, float], partitions: int) -> dict[str, float]:
+    """Count what the process of the largest partition needs, from what an average one does."""
+    uneven = UNEVEN if partitions > 1 else 1.0
+    return {stage: OF_PROCESS + uneven * size for stage, size in needed.items()}
 
 
 def _row_bytes(source: Source) -> int:
     """Tell how long a row is; of sparse rows the first ones are looked at."""
     if not source.sparse:
-        return 8 * source.d
+        return source.dtype.itemsize * source.d
     some = source.rows(0, min(source.n, LOOKED_AT))
-    return 12 * ceil(some.nnz / some.shape[0]) + 4
+    return 12 * ceil(int(some.nnz) / max(1, int(some.shape[0]))) + 4

@@ -169,8 +169,7 @@ def _filled_sparse(where: Where, orders: list[Array], lent: bool, count: int, en
         if chunk == 0:
             width, values = parts[0].shape[1], np.empty(entries, dtype=parts[0].dtype)
         part = sp.csr_array(sp.vstack(parts, format="csr"))[order]
-        np.cumsum(np.diff(part.indptr), out=ptr[at + 1 : at + 1 + len(order)])
-        ptr[at + 1 : at + 1 + len(order)] += filled
+        ptr[at + 1 : at + 1 + len(order)] = filled + np.cumsum(np.diff(part.indptr))
         columns[filled : filled + part.nnz], values[filled : filled + part.nnz] = part.indices, part.data
         at, filled = at + len(order), filled + part.nnz
     return sp.csr_array((values, columns, ptr), shape=(count, width))

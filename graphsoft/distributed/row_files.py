@@ -36,7 +36,8 @@ FORMATS = {
     ".npy": "npy", ".parquet": "parquet", ".pq": "parquet", ".h5ad": "h5ad", ".h5": "h5ad", ".hdf5": "h5ad",
     ".zarr": "zarr",
 }  # fmt: skip
-UNREADABLE = (ValueError, TypeError, KeyError, IndexError, RuntimeError)
+
+PASSED = (InputError, ImportError, MemoryError)
 
 
 def rows_in_files(
@@ -175,16 +176,17 @@ class RowsInFiles:
 
     def sampled(self, rows: Array) -> Any:
         """Read the given rows, which rise; those that are near each other are read together."""
+        rows, ends = np.asarray(rows, dtype=np.int64), self._ends()
+        if len(rows) and not (rows[0] >= 0 and rows[-1] < self.n):
+            raise IndexError(f"rows {rows[0]} to {rows[-1]} of {self.n}")
         spans: list[tuple[int, int]] = []
-        places = np.searchsorted(self._ends(), rows, side="right")
-        for number in np.unique(places):
-            start = int(self._ends()[number]) - self.files[number].length
-            within = rows[places == number] - start
-            keys = self.files[number].together(within)
-            cuts = np.flatnonzero(np.diff(keys)) + 1
-            for run in np.split(within + start, cuts):
-                spans.append((int(run[0]), int(run[-1]) + 1))
-        return self._gathered(spans, np.asarray(rows, dtype=np.int64))
+        places = np.searchsorted(ends, rows, side="right")
+        for number in np.unique(places).tolist():
+            file, among = self.files[number], rows[places == number]
+            keys = file.together(among - (ends[number] - file.length))
+            runs = np.split(among, np.flatnonzero(np.diff(keys)) + 1)
+            spans += [(int(run[0]), int(run[-1]) + 1) for run in runs]
+        return self._gathered(spans, rows)
 
     def identity(self) -> dict[str, Any]:
         """Tell what the data are known by, without reading all of them.
@@ -208,49 +210,55 @@ class RowsInFiles:
         out = None if self.sparse else np.empty((count, self.d), dtype=self.dtype)
         kept: list[Any] = []
         filled = 0
-        for start, stop in spans:
-            for file, row, place, piece in self._pieces(start, stop):
-                within = np.arange(piece.shape[0])
-                if chosen is not None:
-                    within = chosen[slice(*np.searchsorted(chosen, [place, place + len(within)]))] - place
-                taken = piece if chosen is None else piece[within]
-                if out is None:
-                    kept.append(checked_rows(taken, within + row, file.path))
-                else:
-                    checked_floats(taken, out[filled : filled + len(within)], within + row, file.path)
-                filled += len(within)
+        for file, row, place, piece in self._pieces(spans):
+            within = np.arange(piece.shape[0])
+            if chosen is not None:
+                within = chosen[slice(*np.searchsorted(chosen, [place, place + len(within)]))] - place
+            taken = piece if chosen is None else piece[within]
+            if out is None:
+                kept.append(checked_rows(taken, within + row, file.path))
+            else:
+                checked_floats(taken, out[filled : filled + len(within)], within + row, file.path)
+            filled += len(within)
         return stacked(kept, self.d) if out is None else out
 
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[RowFile, int, int, Any]]:
+    def _pieces(self, spans: list[tuple[int, int]]) -> Iterator[tuple[RowFile, int, int, Any]]:
         """Yield pieces, each with its file, and with its first row in the file and in the table."""
-        begin = 0
-        for file in self.files:
-            first, last = max(start - begin, 0), min(stop - begin, file.length)
-            row = first
-            if first < last:
-                for piece in _readable(file, first, last):
-                    yield file, row, begin + row, piece
-                    row += piece.shape[0]
-                if row != last:
-                    raise InputError("X", f"{file.path!r} ends too early", DAMAGED)
-            begin += file.length
-            if begin >= stop:
-                return
+        ends = self._ends()
+        for number, within in self._by_file(spans, ends).items():
+            file = self.files[number]
+            begin = int(ends[number]) - file.length
+            try:
+                with file.opened() as read:
+                    for first, last in within:
+                        row = first
+                        for piece in read(first, last):
+                            yield file, row, begin + row, piece
+                            row += piece.shape[0]
+                        if row != last:
+                            raise InputError("X", f"{file.path!r} ends too early", DAMAGED)
+            except PASSED:
+                raise
+            except Exception as error:
+                raise _damaged(file.path, error) from error
+
+    def _by_file(self, spans: list[tuple[int, int]], ends: Array) -> dict[int, list[tuple[int, int]]]:
+        """Cut spans of rows where files end; the rows are counted from the begin of each file."""
+        result: dict[int, list[tuple[int, int]]] = {}
+        for start, stop in spans:
+            row, number = start, int(np.searchsorted(ends, start, side="right"))
+            while row < stop:
+                begin, end = int(ends[number]) - self.files[number].length, min(stop, int(ends[number]))
+                if row < end:
+                    result.setdefault(number, []).append((row - begin, end - begin))
+                row, number = end, number + 1
+        return result
 
 
-def _readable(file: RowFile, start: int, stop: int) -> Iterator[Any]:
-    """Read pieces of a file, and say which file it is that a library cannot read."""
-    try:
-        yield from file.pieces(start, stop)
-    except (InputError, MemoryError):
-        raise
-    except (*UNREADABLE, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the system, which may succeed later
-        raise _damaged(file.path, error) from error
-
-
-def _damaged(path: str, error: Exception) -> InputError:
+def _damaged(path: str, error: Exception) -> Exception:
+    """Name the file that a library cannot read; it may raise anything where a file is damaged."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(*error.args)  # of the system, which may succeed later
     reason = " ".join(str(error).split())[:100]
     return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", DAMAGED)
 
@@ -329,7 +337,7 @@ def _opened(
         stored = store_rows(path, part)
         same = before and stored.columns == before[0].columns
         return replace(stored, columns=before[0].columns) if same else stored  # the names are in memory once
-    except (InputError, MemoryError):
+    except PASSED:
         raise
-    except (*UNREADABLE, OSError) as error:
+    except Exception as error:
         raise _damaged(path, error) from error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -18,8 +18,10 @@ from graphsoft.input.sparse_input import narrow, sparse_matrix
 
 __all__ = [
     "DAMAGED",
+    "NEAR",
     "PIECE",
     "REACHED",
+    "Read",
     "RowFile",
     "check_numbers",
     "checked_floats",
@@ -34,8 +36,13 @@ __all__ = [
 SAMPLE = 4096  # bytes at the begin, in the middle and at the end of a file that go into its digest
 PIECE = 1 << 22  # bytes of a file that are held beside the rows that are made of them
 DAMAGED = "write the file again"
+NEAR = 1 << 16  # bytes that cost as much to read as to leave out
 REACHED = "keep it where this process and all workers find it under the same path"
 FINITE = "drop or fill those rows"
+
+
+Read = Callable[[int, int], Iterator[Any]]
+"""Called as ``read(start, stop)``, for rows that are there."""
 
 
 class RowFile(Protocol):
@@ -71,8 +78,8 @@ class RowFile(Protocol):
         """The names of the columns."""
         ...
 
-    def pieces(self, start: int, stop: int) -> Iterator[Any]:
-        """Read the rows ``start:stop`` as they are stored, in pieces of any lengths."""
+    def opened(self) -> AbstractContextManager[Read]:
+        """Open it, to read rows as they are stored, in pieces of any lengths."""
         ...
 
     def together(self, rows: Array) -> Array:

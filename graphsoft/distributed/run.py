@@ -8,18 +8,17 @@ import os
 import re
 import secrets
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
-from graphsoft.distributed.doing import AGAIN, UNSOUND, Doing, Known
+from graphsoft.distributed.doing import AGAIN, UNSOUND, Doing, Known, Stage
 from graphsoft.distributed.executors import Executor, InThisProcess
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.locking import held
-from graphsoft.distributed.tasks import Record, Task, Where, Work
+from graphsoft.distributed.tasks import Record, Where, Work
 from graphsoft.errors import RunStopped
 from graphsoft.storage.atomic import write_atomic
 
@@ -56,9 +55,8 @@ class Run:
         self.directory = Path(directory).absolute()
         # the second half tells what an earlier run in the same directory may have left in a cluster
         token = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:4] + secrets.token_hex(2)
-        self._known = Known(executor or InThisProcess(), token, patience)
+        self._known = Known(str(self.directory), executor or InThisProcess(), token, patience)
         self._progress = progress
-        self._parts: dict[str, list[int]] = {}
         self._forgotten: set[str] = set()
         self._new: dict[str, int] = {}  # tasks that had no record yet
         self._planned = planned_stages(self.directory)
@@ -83,7 +81,7 @@ class Run:
         self._planned = dict(stages)
         expect = getattr(self._progress, "expect", None)
         if expect is not None:
-            expect([_title(name) for name in stages if name not in self._parts])
+            expect([_title(name) for name in stages if name not in self._known.stages])
         self._write_stages()
 
     def stage(
@@ -103,18 +101,17 @@ class Run:
         **known
             The same for all parts; small.
         """
-        if not _NAME.fullmatch(name) or name in self._parts:
+        if not _NAME.fullmatch(name) or name in self._known.stages:
             raise ValueError(f"{name!r} is no name of a stage, or that of another")
-        self._parts[name] = [int(part) for part in parts]
-        for part in self._parts[name]:
-            self._known.tasks[name, part] = Task(self.where(name, part), work, known)
-        if here:
-            self._known.here.add(name)
+        if not isinstance(parts, range):
+            parts = [int(part) for part in parts]
+        self._known.stages[name] = Stage(work, parts, known, here)
         self._write_stages()
         records = self._records(name)
         self._sums[name] = _summed(records)
-        for forgotten in self._forgotten & {stage for stage, _ in self._known.tried}:
-            self._delete(forgotten)  # what was done again for a task that was done again
+        for repaired in self._forgotten & self._known.repaired:
+            self._delete(repaired)
+        self._known.repaired.clear()
         return records
 
     def forget(self, name: str) -> None:
@@ -124,6 +121,12 @@ class Run:
         """
         self._forgotten.add(name)
         self._delete(name)
+
+    def forget_but(self, kept: Sequence[str]) -> None:
+        """Delete the files of all stages but these."""
+        for name in self._known.stages:
+            if name not in kept:
+                self.forget(name)
 
     def where(self, stage: str, part: int) -> Where:
         """Name a place in this run, to read files from."""
@@ -140,17 +143,15 @@ class Run:
             ``bytes_written``; ``peak_memory``, the most that a process that did one of the tasks had taken
             until then, 0 if unknown.
         """
-        tries = Counter[str]()
-        for (stage, _), times in self._known.tried.items():
-            tries[stage] += times
+        stages, tries = self._known.stages, self._known.tries
         return {
-            name: {"tasks": len(self._parts[name]), "again": tries[name] - self._new[name], **sums}
+            name: {"tasks": len(stages[name].parts), "again": tries[name] - self._new[name], **sums}
             for name, sums in self._sums.items()
         }
 
     def _records(self, name: str) -> list[Record]:
         """Read the records of a stage, and do the tasks that have none."""
-        parts = self._parts[name]
+        parts = self._known.stages[name].parts
         found: dict[int, Record] = {}
         missing = set(parts) - recorded_parts(self.directory, name)
         self._new[name] = len(missing)
@@ -158,7 +159,7 @@ class Run:
         for _ in range(AGAIN):
             for part in set(parts) - missing - found.keys():
                 try:
-                    found[part] = self._known.tasks[name, part].recorded()
+                    found[part] = self._known.task((name, part)).recorded()
                 except Unreadable as error:
                     missing.add(part)
                     problem = str(error)
@@ -175,7 +176,7 @@ class Run:
         )
 
     def _do(self, name: str, missing: set[int]) -> None:
-        done = len(self._parts[name]) - len(missing)
+        done = len(self._known.stages[name].parts) - len(missing)
         if done:
             self._tell(name, done)
 
@@ -188,10 +189,10 @@ class Run:
 
     def _tell(self, name: str, done: int) -> None:
         if self._progress is not None:
-            self._progress(_title(name), done, len(self._parts[name]))
+            self._progress(_title(name), done, len(self._known.stages[name].parts))
 
     def _sweep(self) -> None:
-        """Delete what killed processes have left half written; a task that nobody waits for may fail by it."""
+        """Delete what killed processes have left half written."""
         for spare in self.directory.glob("*/*/.*.tmp"):
             spare.unlink(missing_ok=True)
 
@@ -200,7 +201,7 @@ class Run:
 
     def _write_stages(self) -> None:
         """Write down how many tasks each stage has, for those who ask how far the run is."""
-        begun = {name: len(parts) for name, parts in self._parts.items()}
+        begun = {name: len(stage.parts) for name, stage in self._known.stages.items()}
         stages = begun | {name: tasks for name, tasks in self._planned.items() if name not in begun}
         self._planned = stages
         text = json.dumps({"stages": stages}).encode()  # the order counts too

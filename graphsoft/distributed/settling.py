@@ -1,4 +1,4 @@
-"""Partitions of grouped nodes: cut, balanced, and improved node by node; see `graphsoft.distributed.gathering`."""
+"""Partitions of grouped nodes, cut and improved node by node; see `graphsoft.distributed.gathering`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _in_tree_order(matrix: sp.csr_array, degrees: Array, loads: Array, partition
 
 def _room(loads: Array) -> Array:
     """Tell how much each partition may still take."""
-    return np.maximum(0.0, LARGEST * loads.mean() - loads)
+    return np.asarray(np.maximum(0.0, LARGEST * loads.mean() - loads))
 
 
 def label_nodes(
@@ -123,7 +123,7 @@ def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partit
 
 
 def number_nodes(where: Where, labels: str, first: Array) -> None:
-    """Number the nodes of a block partition by partition, in their old order in each."""
+    """Give the nodes of a block new numbers, partition by partition, in their old order in each."""
     with where.open(labels, where.part) as file:
         found = file.array("labels")
     order = np.argsort(found, kind="stable")

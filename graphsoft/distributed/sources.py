@@ -85,6 +85,7 @@ def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> 
     (3, dtype('float64'), [[3.0, 4.0], [5.0, 6.0]])
     """
     folder = Path(os.path.abspath(directory), "given")
+    _refuse(X)
     if isinstance(X, Source) and not isinstance(X, RowsInFiles):
         return X
     return noted(_found(X, folder, client), folder)
@@ -95,7 +96,6 @@ def _found(X: Any, folder: Path, client: Any) -> RowsInFiles:
         return X
     if isinstance(X, (str, os.PathLike)) or _lists_paths(X):
         return rows_in_files(X)
-    _refuse(X)
     mapped = _mapped(X)
     if mapped is not None:
         return RowsInFiles((mapped,), "memmap")
@@ -144,6 +144,8 @@ def _refuse(X: Any) -> None:
         remedy = "write its edges to files, and pass graphsoft.partitioned_graph(folder)"
         raise InputError("X", "is a graph in memory, not a table of points", remedy)
     library = type(X).__module__.partition(".")[0]
+    if library in ("dask", "distributed") and not is_of_dask(X):
+        raise InputError("X", f"is a {type(X).__name__} of Dask", "pass a Dask array with known columns")
     if library in ("h5py", "zarr"):
         remedy = "pass the path, or graphsoft.rows_in_files(path, part=...)"
         raise InputError("X", f"is an open {type(X).__name__} of {library}", remedy)
@@ -171,5 +173,6 @@ def _mapped(X: Any) -> NpyRows | None:
         return None
     found = NpyRows(path, X.shape[0], X.shape[1], X.dtype.str, offset)
     # another file may have taken the name since
-    same = [next(found.pieces(row, row + 1)).tobytes() == X[row].tobytes() for row in (0, len(X) - 1)]
+    with found.opened() as read:
+        same = [next(read(row, row + 1)).tobytes() == X[row].tobytes() for row in (0, len(X) - 1)]
     return found if all(same) else None

@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.row_pieces import DAMAGED, PIECE, REACHED, check_numbers, file_traits
+from graphsoft.distributed.row_pieces import DAMAGED, NEAR, PIECE, REACHED, Read, check_numbers, file_traits
 from graphsoft.errors import InputError, imported
 
 __all__ = ["StoreRows", "is_zarr", "store_rows"]
@@ -47,19 +48,20 @@ class StoreRows:
     unit: int
     columns: tuple[str, ...] | None = None
 
-    def pieces(self, start: int, stop: int) -> Iterator[Any]:
-        """Read rows, in blocks that end where compressed chunks end."""
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        """Open it, to read rows in blocks that end where compressed chunks end."""
         with _opened(self.path) as root:
             matrix = root[self.part] if self.part else root
-            if self.sparse:
-                yield from self._sparse(matrix, start, stop)
-                return
-            if tuple(matrix.shape) != (self.length, self.width):
+            if not self.sparse and tuple(matrix.shape) != (self.length, self.width):
                 raise InputError("X", f"{self.path!r} has changed since the run began", DAMAGED)
-            row_bytes = self.width * np.dtype(self.dtype).itemsize
-            step = max(1, PIECE // (row_bytes * self.unit)) * self.unit
-            for begin in range(start - start % step, stop, step):
-                yield np.asarray(matrix[max(begin, start) : min(begin + step, stop)])
+            yield partial(self._sparse if self.sparse else self._dense, matrix)
+
+    def _dense(self, matrix: Any, start: int, stop: int) -> Iterator[Array]:
+        row_bytes = self.width * np.dtype(self.dtype).itemsize
+        step = max(1, PIECE // (row_bytes * self.unit)) * self.unit
+        for begin in range(start - start % step, stop, step):
+            yield np.asarray(matrix[max(begin, start) : min(begin + step, stop)])
 
     def _sparse(self, group: Any, start: int, stop: int) -> Iterator[sp.csr_array]:
         ptr = np.asarray(group["indptr"][start : stop + 1]).astype(np.int64)
@@ -117,7 +119,7 @@ def store_rows(path: str, part: str | None) -> StoreRows:
         shape = tuple(map(int, _attribute(node, "shape") if sparse else node.shape))
         values = node["data"] if sparse else node
         check_numbers(path, shape, values.dtype)
-        unit = _sparse_unit(path, node, shape) if sparse else (getattr(values, "chunks", None) or (1,))[0]
+        unit = _sparse_unit(path, node, shape) if sparse else _dense_unit(node)
         columns = (
             _names(path, root, shape[1]) if part in ("X", "raw/X") or part.startswith("layers/") else None
         )
@@ -143,7 +145,7 @@ def _form(node: Any) -> str | None:
     named = _attribute(node, "encoding-type")
     if named is None:  # as anndata wrote until 0.7
         old = _attribute(node, "h5sparse_format")
-        named = None if old is None else f"{old}_matrix"
+        named = None if old is None else f"{old.decode() if isinstance(old, bytes) else old}_matrix"
     return None if named is None else str(named)
 
 
@@ -151,6 +153,11 @@ def _attribute(node: Any, name: str) -> Any:
     if name == "shape" and name not in node.attrs:
         name = "h5sparse_shape"
     return node.attrs.get(name)
+
+
+def _dense_unit(node: Any) -> int:
+    row_bytes = node.shape[1] * node.dtype.itemsize
+    return int((getattr(node, "chunks", None) or (NEAR // row_bytes,))[0])
 
 
 def _sparse_unit(path: str, node: Any, shape: tuple[int, ...]) -> int:

@@ -53,12 +53,11 @@ class BlocksInFiles:
         self._run, self._plan = run, plan
         self._steps = self._looks = 0
         self._old: list[tuple[int, str]] = []  # stages to be deleted, and after which step
-        self._passing: set[str] = set()
+        self._sent_already: set[str] = set()
 
     def begin(self) -> State:
         """Let every node belong to the cluster that it was divided into."""
         stage = "begin-sweeps"
-        self._passing.add(stage)
         count = self._plan.levels[0]
         return self._state(stage, self._run.stage(stage, begin_block, self._plan.parts, count=count), count)
 
@@ -66,7 +65,6 @@ class BlocksInFiles:
         """Take a step on every block."""
         self._steps += 1
         stage, told = self._told(f"sweep-{self._steps:03d}", work, state, others, known)
-        self._passing.add(stage)
         records = self._run.stage(stage, step_block, self._plan.parts, **told)
         self._drop_old()
         return self._state(stage, records, int(records[0]["clusters"]))
@@ -85,19 +83,11 @@ class BlocksInFiles:
         """Let go of a state that no step will look at again."""
         self._old.append((self._steps + KEPT, state.held))
 
-    def forget_all(self) -> None:
-        """Delete all states."""
-        for stage in sorted(self._passing):
-            self._run.forget(stage)
-        self._passing.clear()
-
     def _drop_old(self) -> None:
         due = [stage for after, stage in self._old if after <= self._steps]
         self._old = [(after, stage) for after, stage in self._old if after > self._steps]
         for stage in due:
-            if stage in self._passing:
-                self._passing.remove(stage)
-                self._run.forget(stage)
+            self._run.forget(stage)
 
     def _told(
         self, kind: str, work: Any, state: State, others: Sequence[State], known: Mapping[str, Any]
@@ -135,8 +125,8 @@ class BlocksInFiles:
         for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
         stage = f"known-{digest.hexdigest()[:16]}"
-        if stage not in self._passing:
-            self._passing.add(stage)
+        if stage not in self._sent_already:
+            self._sent_already.add(stage)
             self._run.stage(stage, keep, [0], here=True, value=value)
         return _InFile(stage)
 

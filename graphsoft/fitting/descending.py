@@ -103,7 +103,8 @@ def descend(
     ----------
     blocks : Blocks
     divided : State
-        The finest cluster that every node was divided into: one entry of 1 in each row.
+        The finest cluster that every node was divided into: one entry of 1 in each row. It stays, and states
+        on the way to the finest level are forgotten.
     groups : sequence of csr_array of shape (m, m_above)
         The cluster of the next level that each cluster was divided from: one entry of 1 in each row.
     method : Relation

@@ -17,7 +17,7 @@ def best_centers(
 ) -> None:
     """Find for each row the center of largest ``w / d`` among its neighbors; by its place in `ends`.
 
-    It is -1 where there is no center, and -2 where there is no neighbor at all. A hash decides between equals.
+    It is -1 where there is no center, and -2 where there is no neighbor. A hash decides between equals.
     """
     for i in range(len(ids)):
         chosen, score, tie = np.int64(-2), 0.0, np.uint64(0)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 __all__ = ["Estimate"]
 
 # How long stages take beside each other: shares of the time of whole runs, measured on some thousand points
-# in 4 to 64 dimensions and rounded. Stages that are not listed count 10.
+# in 4 to 64 dimensions and rounded. Stages that are not listed count 10. In a directory each sweep
+# is a stage of its own.
 SHARES = {
     "reading": 2,
     "following the flow": 5,
@@ -20,6 +21,34 @@ SHARES = {
     "refining": 5,
     "re-fitting": 10,
     "writing": 2,
+    # of runs in a directory
+    "sample rows": 1,
+    "gather probes": 1,
+    "compare probes": 3,
+    "probe": 1,
+    "route rows": 3,
+    "find neighbors": 40,
+    "rows": 1,
+    "merge neighbors": 2,
+    "points": 1,
+    "graph": 4,
+    "measure blocks": 1,
+    "group": 1,
+    "central": 1,
+    "count components": 1,
+    "divided": 15,
+    "begin sweeps": 2,
+    "sweep widened for upper": 2,
+    "sweep narrowed upper": 1,
+    "sweep lowered": 1,
+    "sweep widened": 3,
+    "sweep narrowed": 1,
+    "number clusters": 1,
+    "memberships": 1,
+    "send home": 1,
+    "homes": 1,
+    "add sizes": 1,
+    "check files": 1,
 }
 USUAL_SHARE = 10
 

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from graphsoft.distributed.cells import lends_needed
+from graphsoft.distributed.cell_search import Cells, seen_rows
+from graphsoft.distributed.cells import choose_cells, lends_needed
 from graphsoft.distributed.joining import first_row, join
+from graphsoft.distributed.probing import found_by_lending
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
+from graphsoft.errors import GraphsoftWarning
 from shared.routed import RowsInMemory, plan_of, read
 
 DATA = Path(os.environ.get("GRAPHSOFT_DATA", "/nowhere"))
@@ -29,9 +33,8 @@ def nested(count=6000, features=16, seed=0):
     for size, spread in ((5, 4.0), (4, 2.0), (5, 1.0)):
         places = np.repeat(places, size, axis=0)
         places = places + random.normal(size=places.shape) * spread
-    return (
-        places[random.integers(len(places), size=count)] + random.normal(size=(count, features)) * 0.6
-    ).astype(np.float32)
+    chosen = places[random.integers(len(places), size=count)]
+    return (chosen + random.normal(size=(count, features)) * 0.6).astype(np.float32)
 
 
 def images():
@@ -80,3 +83,90 @@ def test_the_probe_tells_what_is_found(tmp_path, make, partitions):
 def test_one_partition_needs_no_lending(tmp_path):
     values = clouds(100)
     assert lends_needed(Run(tmp_path), RowsInMemory(values), plan_of(values)) == (0, 1.0)
+
+
+def test_the_bound_is_that_of_all_rows(tmp_path):
+    """With every row a probe, the bound follows from distances and cells alone."""
+    values = clouds(400)
+    plan = plan_of(values, 4, chunk_rows=90, n_neighbors=5)
+    run, source = Run(tmp_path), RowsInMemory(values)
+    choose_cells(run, source, plan)
+    recall = found_by_lending(run, source, plan)
+    distances = ((values[:, None] - values) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    near = np.argsort(distances, axis=1)[:, :5]
+    for lends in (1, 2, 8):
+        parts = Cells.read(run.where("cells", 0), "euclidean").partitions_of(values, lends)
+        sets = [set(row[row >= 0].tolist()) for row in parts]
+        met = [bool(sets[row] & sets[other]) for row in range(400) for other in near[row]]
+        assert recall[lends - 1] == pytest.approx(np.mean(met))
+
+
+def test_a_shapeless_cloud_warns(tmp_path):
+    values = np.random.default_rng(0).normal(size=(3000, 60))
+    with pytest.warns(GraphsoftWarning, match="of the nearest neighbors can be found"):
+        lends, recall = lends_needed(
+            Run(tmp_path), RowsInMemory(values), plan_of(values, 60, chunk_rows=1000)
+        )
+    assert lends == 8
+    assert recall < 0.97
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation"])
+@pytest.mark.parametrize("width", [5, 1500])
+def test_identical_rows_come_to_the_same_cells(metric, width):
+    """However many rows there are beside them, and under metrics of directions their multiples too."""
+    random = np.random.default_rng(0)
+    values = random.integers(0, 9, (50, width)).astype(np.float64)
+    factor = 1.0 if metric == "euclidean" else 2.0 if metric == "correlation" else 3.0
+    both = np.concatenate([values, factor * values[::-1]])
+    seen = seen_rows(both, metric)
+    np.testing.assert_array_equal(seen[:50], seen[:49:-1])
+    np.testing.assert_array_equal(seen[:7], seen_rows(both[:7], metric))
+    if metric != "correlation":
+        np.testing.assert_allclose(seen, seen_rows(sp.csr_array(both), metric), atol=1e-12)
+    cells = Cells(seen[:20], np.arange(20), metric)
+    parts = cells.partitions_of(both, 4)
+    np.testing.assert_array_equal(parts[:50], parts[:49:-1])
+    for row in (3, 77):
+        np.testing.assert_array_equal(cells.partitions_of(both[row : row + 1], 4), parts[row : row + 1])
+
+
+def test_cells_are_the_nearest():
+    values = clouds(500)
+    cells = Cells(values[:40], np.repeat(np.arange(8), 5), "euclidean")
+    distances = ((values[:, None] - values[:40]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(
+        cells.nearest(values, 5), np.argsort(distances, axis=1, kind="stable")[:, :5]
+    )
+
+
+def test_a_cell_that_is_too_full_is_split(tmp_path):
+    """Half of all rows are in one dense spot."""
+    random = np.random.default_rng(0)
+    spot = random.normal(size=(3000, 4)) * 1e-3
+    values = np.concatenate([spot, random.normal(size=(3000, 4)) * 5])
+    plan = plan_of(values, 8, chunk_rows=2000)
+    run, source = Run(tmp_path), RowsInMemory(values)
+    choose_cells(run, source, plan)
+    parts = Cells.read(run.where("cells", 0), "euclidean").partitions_of(values, 0)[:, 0]
+    assert np.bincount(parts, minlength=8).max() <= 1.3 * len(values) / 8
+
+
+def test_rows_without_direction_are_dealt_to_all_partitions(tmp_path):
+    values = clouds(800)
+    values[::2] = 0.0
+    plan = plan_of(values, 4, lends=1, metric="cosine")
+    run, source = Run(tmp_path), RowsInMemory(values)
+    choose_cells(run, source, plan)
+    with pytest.warns(GraphsoftWarning, match="400 rows have no direction"):
+        records = route(run, source, plan)
+    own = sum(record["own"] for record in records)
+    assert own.sum() == 800
+    assert own.max() < 260
+
+
+def test_no_row_has_a_direction(tmp_path):
+    values = np.zeros((30, 3))
+    plan = plan_of(values, 4, metric="cosine", chunk_rows=10)
+    assert lends_needed(Run(tmp_path), RowsInMemory(values), plan) == (1, 1.0)

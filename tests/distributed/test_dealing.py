@@ -79,7 +79,9 @@ def test_files_are_the_same_however_edges_are_listed(tmp_path, small, listed):
 def listings(draw):
     n = draw(st.integers(1, 9))
     nodes = st.integers(0, n - 1)
-    weights = draw(st.sampled_from([st.just(1.0), st.floats(0.01, 100), st.integers(-90, 90).map(lambda e: 10.0**e)]))
+    weights = draw(
+        st.sampled_from([st.just(1.0), st.floats(0.01, 100), st.integers(-90, 90).map(lambda e: 10.0**e)])
+    )
     known = {}
     pairs = draw(st.lists(st.tuples(nodes, nodes), max_size=3 * n))
     edges = [(u, v, known.setdefault(frozenset((u, v)), draw(weights))) for u, v in pairs]
@@ -142,7 +144,7 @@ def test_all_blocks_have_weights_of_one_type(tmp_path, small):
 
 def test_weights_that_conflict_are_refused(tmp_path):
     edges = [(0, 1, 1.0), (1, 0, 1.0 + 1e-12), (2, 1, 3.0), (1, 2, 3.5)]
-    with pytest.raises(InputError, match="edge 1 2 weighs 3 in one place and 3.5 in another"):
+    with pytest.raises(InputError, match=r"edge 1 2 weighs 3 in one place and 3.5 in another"):
         dealt(tmp_path, edges, 3, 2)
     run, _ = dealt(tmp_path, edges[:2], 3, 1, name="rounded")
     assert read_all(run, "graph", 1)[0]["weights"].tolist() == [1.0, 1.0]

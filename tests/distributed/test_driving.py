@@ -7,12 +7,13 @@ from operator import matmul
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
 import graphsoft
+from distributed import Client, LocalCluster
 from graphsoft import InputError
 from graphsoft.distributed.executors import InThisProcess
+from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
 from shared.runs import LEVELS, digest, nested_clouds
 
@@ -64,7 +65,16 @@ def test_what_must_hold_of_levels_holds(directory):
         assert (level.sizes == np.bincount(np.asarray(level.labels), minlength=LEVELS[number])).all()
         assert (level.sizes > 0).all()
     assert h.tree is not None
+    kept = {"cells", "graph", "homes", "memberships", "points", "rows"}
+    assert {path.name for path in (directory / "parts").iterdir()} == kept
     assert read_summary(directory).plan.lends > 0
+
+
+def test_what_a_result_can_be_asked(directory, one_machine):
+    h = graphsoft.load(directory)
+    assert (h.predict(X[:50], 0) == np.asarray(h[0].labels)[:50]).mean() > 0.95
+    steps = one_machine[0].memberships.T @ one_machine.graph.adjacency @ one_machine[0].memberships
+    assert np.isclose(h.summary.steps.sum(), steps.sum(), rtol=1e-2)
 
 
 def test_a_single_partition_gives_what_one_machine_gives(tmp_path, one_machine):
@@ -112,9 +122,9 @@ def test_how_the_input_is_cut_is_of_no_influence(tmp_path, expected, files):
 
 
 STAGES = [
-    "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central", "divided",
-    "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home", "homes",
-    "check-files",
+    "cells", "find-neighbors", "merge-neighbors", "points", "weigh-edges", "graph", "group", "central",
+    "divided", "begin-sweeps", "sweep-003-narrowed-upper", "sweep-006-widened", "memberships", "send-home",
+    "homes", "check-files",
 ]  # fmt: skip
 
 
@@ -168,6 +178,26 @@ def test_what_was_damaged_meanwhile_is_made_again_before_the_end(tmp_path, direc
     path.write_bytes(content)
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert digest(tmp_path / "run") == expected
+
+
+@pytest.mark.parametrize("sizes", [LEVELS, (9, 5, 2), (7,)])
+def test_progress_and_status_tell_how_far_a_run_is(tmp_path, sizes):
+    told = []
+
+    def progress(stage, done, total):
+        told.append((stage, done, total))
+        assert 0 <= done <= total
+
+    with pytest.raises(KeyboardInterrupt):
+        graphsoft.hierarchy(X, sizes, directory=tmp_path, client=Stops(60), progress=progress, **GIVEN)
+    before = status(tmp_path)
+    assert not before.finished
+    assert 40 <= before.done <= 60  # this process counts its own tasks too
+    graphsoft.hierarchy(X, sizes, directory=tmp_path, progress=progress, **GIVEN)
+    after = status(tmp_path)
+    assert after.finished
+    assert after.done == after.tasks  # all stages that were expected came
+    assert [stage for stage, done, total in told if done == total][-1] == "check files"
 
 
 def test_a_complete_run_is_opened_at_once(directory):

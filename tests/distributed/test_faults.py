@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import graphsoft
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 from graphsoft.distributed import doing
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.run import Run
@@ -151,3 +153,30 @@ def test_killed_client(tmp_path, answer):
         assert run_stages(run) == answer
         assert not list(folder.glob("*/*/.*"))
     assert len(executions(folder)) <= TASKS + 2 * len(kills)  # so many tasks run at the same time
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_kills_at_random_times(client, tmp_path, answer, seed):
+    alive(client)
+    random = np.random.default_rng(seed)
+    over, kills = threading.Event(), []
+
+    def kill():
+        while not over.wait(0.2 + random.exponential(1.0)):
+            nannies = list(client.cluster.workers.values())
+            # a worker that dies before its nanny knows that it runs is not started again
+            running = [nanny.pid for nanny in nannies if nanny.status == Status.running and nanny.pid]
+            if len(running) == len(nannies):
+                kills.append(int(random.choice(running)))
+                os.kill(kills[-1], signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    try:
+        with Run(tmp_path, executor_of(client)) as run:
+            assert run_stages(run, ("slow", "any", "any")) == answer
+    finally:
+        over.set()
+        killing.join()
+    assert kills
+    assert len(executions(tmp_path)) <= TASKS + len(kills)

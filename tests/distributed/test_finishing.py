@@ -38,7 +38,7 @@ def test_memberships_labels_and_sizes_are_those_of_one_machine(tmp_path, partiti
     part = np.random.default_rng(0).integers(0, partitions, n)
     run, blocks = blocks_of(tmp_path, weights, part, partitions, labels, SIZES)
     plan = plan_of_graph(n, partitions, SIZES, chunk_rows)
-    levels = finish(run, plan, descend(blocks, blocks.begin(), GROUPS, Relation()))
+    levels, steps = finish(run, plan, blocks, descend(blocks, blocks.begin(), GROUPS, Relation()))
     expected = on_one_machine(weights, labels)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     found = np.empty((n, SIZES[0]))
@@ -49,6 +49,8 @@ def test_memberships_labels_and_sizes_are_those_of_one_machine(tmp_path, partiti
             found[part == each] = memberships.toarray()
     assert np.allclose(found, expected[0].memberships.toarray(), atol=1e-12)
     assert np.allclose(found.sum(axis=1), 1, atol=1e-14)
+    own = expected[0].memberships.toarray()
+    assert np.allclose(steps.toarray(), own.T @ weights.toarray() @ own, atol=1e-10)
     for level, (one, other) in enumerate(zip(levels, expected, strict=True)):
         own = rows_to_one(other.memberships)
         assert np.allclose(one.mass, own.T @ degrees)

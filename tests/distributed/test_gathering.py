@@ -120,7 +120,7 @@ def test_a_star_is_cut_into_equal_parts(tmp_path, small):
 def test_a_hub_with_half_of_all_edges(tmp_path, small):
     ends = planted(20, 60, 8, 0)
     hub = np.stack([np.full(1199, 0), np.arange(1, 1200)], axis=1)
-    run, records = dealt(tmp_path, np.concatenate([ends] + [hub]), 1200, 4)
+    run, records = dealt(tmp_path, np.concatenate([ends, hub]), 1200, 4)
     assert was_gathered(run)
     assert crossing(records) < 0.25
     assert imbalance(records) < 1.3

@@ -191,12 +191,12 @@ def test_counts_of_words(tmp_path, form, metric, weights):
     values = counts_of_words()
     if form == "dense":
         values = values.toarray().astype(np.float32)
-    with nullcontext() if metric == "euclidean" else pytest.warns(GraphsoftWarning, match="no direction"):
+    warned = pytest.warns(GraphsoftWarning, match="no direction")
+    with nullcontext() if metric == "euclidean" else warned:
         check_single(tmp_path / "1", values, weights, metric)
     plan = plan_of(values, 4, lends=200, n_neighbors=6, weights=weights, metric=metric)
-    with (
-        nullcontext() if metric == "euclidean" else pytest.warns(GraphsoftWarning, match="3 rows have no dir")
-    ):
+    warned = pytest.warns(GraphsoftWarning, match="3 rows have no direction")
+    with nullcontext() if metric == "euclidean" else warned:
         run, records = joined_in_blocks(tmp_path / "4", values, plan)
         single = knn_graph(values, 6, metric, weights)
     check_blocks(run, plan, records)
@@ -237,9 +237,8 @@ def test_grids_with_many_ties(rows, n_neighbors, partitions, weights):
         run, records = joined_in_blocks(Path(folder), values, plan)
         check_blocks(run, plan, records)
         found, degrees, node = assembled(run, plan)
-    graph, expected = without_copies(
-        knn_graph(values, min(n_neighbors, max(1, len(values) - 1)), weights=weights)
-    )
+    found_at_most = min(n_neighbors, max(1, len(values) - 1))
+    graph, expected = without_copies(knn_graph(values, found_at_most, weights=weights))
     np.testing.assert_array_equal(node, expected)
     np.testing.assert_array_equal(found.toarray(), graph.adjacency.toarray().astype(np.float32))
     np.testing.assert_allclose(degrees, graph.degrees, rtol=1e-13)

@@ -2,6 +2,7 @@
 
 import copy
 import errno
+import io
 import os
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from graphsoft.distributed.files import write_arrays
 from graphsoft.distributed.locking import is_held
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
+from graphsoft.progress.bar import Bar
+from graphsoft.progress.watching import Watch
 from shared.toy_stages import PARTS, STAGES, TASKS, executions, make, pass_on, run_stages
 
 
@@ -264,6 +267,24 @@ def test_expected_stages(tmp_path):
     assert "stands at pass-on, 0 of 6 parts" in str(found)
     (tmp_path / "hierarchy.gs").touch()
     assert str(status(tmp_path)).endswith("finished")
+
+
+def test_one_bar_for_all_stages(tmp_path):
+    planned = {"make-numbers": PARTS, "pass-on": PARTS, "add-up": 1}
+    for _ in range(2):  # the second time, nothing is left to be done
+        parts = []
+        watch = Watch("hierarchy", ["neighbors"])
+        watch.bar = Bar(watch.run, io.StringIO())
+        watch.bar.step = lambda stage, done: parts.append(watch.run.part)
+        try:
+            with Run(tmp_path, progress=watch) as run:
+                run.expect(planned)
+                run_stages(run)
+        finally:
+            watch.bar.close()
+        assert parts == sorted(parts)
+        assert parts[-1] == 1.0
+        assert 1 / 3 in parts
 
 
 def test_interrupted_run_goes_on(tmp_path):

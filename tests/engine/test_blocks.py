@@ -13,7 +13,7 @@ from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.cluster_graph import cluster_graph, cluster_links, graph_of_links
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.polishing import Log, polish_level, refine
-from graphsoft.fitting.descending import descend, fits
+from graphsoft.fitting.descending import _to_hold, descend, fits
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 from graphsoft.methods import Relation
@@ -235,6 +235,27 @@ def test_every_cluster_keeps_a_point_in_some_block():
         for parents in [None, *found.parents]:
             shares = shares if parents is None else shares @ parents
             assert len(np.unique(likeliest(shares.tocsr()))) == shares.shape[1]
+
+
+def told(won, *nodes):
+    """What a block tells: the clusters won, and place, share, finest cluster and cluster of some nodes."""
+    columns = np.array(nodes, dtype=float).reshape(-1, 4).T
+    places, finest, labels = (columns[at].astype(int) for at in (0, 2, 3))
+    return {
+        "won": np.array(won), "places": places, "shares": columns[1], "finest": finest, "labels": labels,
+    }  # fmt: skip
+
+
+def test_the_node_of_largest_share_is_held_and_of_equal_ones_the_first():
+    nobody = [False, False, False]
+    blocks = [
+        told(nobody, (7, 0.25, 4, 0), (3, 0.5, 5, 1)),
+        told([False, False, True], (6, 0.5, 3, 0), (1, 0.5, 8, 1)),
+        told(nobody, (2, 0.5, 2, 0), (0, 0.9, 9, 2)),
+    ]
+    found = [(each.block, each.place, each.finest) for each in _to_hold(blocks)]
+    assert found == [(1, 6, 3), (0, 3, 5)]
+    assert _to_hold([told(nobody), told(nobody)]) == []
 
 
 def test_levels_stay_divided_without_time():

@@ -48,7 +48,9 @@ def moved(W, loads, labels, room):
     """Labels after each node went where most of its weight leads, and the room that is left."""
     labels, room = list(labels), list(room)
     for i in range(len(loads)):
-        sums = [math.fsum(W[i][j] for j in range(len(W)) if j != i and labels[j] == q) for q in range(len(room))]
+        sums = [
+            math.fsum(W[i][j] for j in range(len(W)) if j != i and labels[j] == q) for q in range(len(room))
+        ]
         own = labels[i]
         better = [q for q in range(len(room)) if sums[q] > sums[own] * (1 + 1e-9) and room[q] >= loads[i]]
         if better:

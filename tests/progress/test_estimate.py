@@ -42,3 +42,16 @@ def test_stages_that_repeat_and_stages_left_out():
     run.update("polishing", 2, 2)
     run.update("polishing", 1, 2)  # of the next level
     assert (run.stage, run.part) == ("polishing", 1.0)
+
+
+def test_what_is_expected_can_be_said_later():
+    run = Estimate(STAGES)
+    run.expect(["routing", "dividing", "sweeping", "sweeping"])
+    assert run.stage == "routing"
+    run.update("routing", 4, 4)
+    assert (run.stage, run.part) == ("dividing", 10 / (30 + SHARES["dividing"]))
+    run.expect(["dividing", "sweeping"])
+    run.update("dividing", 1, 1)
+    assert run.stage == "sweeping"
+    run.update("sweeping", 1, 1)
+    assert run.part == 1.0

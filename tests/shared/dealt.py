@@ -31,7 +31,9 @@ def write_edges(path, edges, kind, nodes):
         sp.save_npz(f"{path}.npz", sp.coo_array((w, (u, v)), shape=(nodes, nodes)))
     else:
         comma, head = (",", "source,target,weight\n") if kind == "csv" else (" ", "# edges\n")
-        lines = (f"{a}{comma}{b}{comma}{c!r}\n" for a, b, c in zip(u.tolist(), v.tolist(), w.tolist(), strict=True))
+        lines = (
+            f"{a}{comma}{b}{comma}{c!r}\n" for a, b, c in zip(u.tolist(), v.tolist(), w.tolist(), strict=True)
+        )
         with open(f"{path}.{kind}", "w") as file:
             file.write(head + "".join(lines))
 

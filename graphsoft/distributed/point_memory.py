@@ -1,0 +1,85 @@
+"""How much memory the largest process of each stage needs, from rows to a graph in blocks."""
+
+from __future__ import annotations
+
+from graphsoft.distributed.cell_search import width_seen
+from graphsoft.distributed.cells import sample_size
+from graphsoft.distributed.joining import list_length
+from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.probing import PROBES
+from graphsoft.fitting.memory import Extent, needed
+
+__all__ = ["PROCESS", "bytes_needed"]
+
+PROCESS = 180_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
+LEARNING = 120_000_000  # scikit-learn, for the cells
+NUMBER, SINGLE = 8, 4
+
+# What the data decide; measured on clouds that touch, and on images.
+FULLEST = 1.12  # the largest partition, compared with the mean
+LENT = 0.6  # rows lent, for each row and each further cell that sees it
+ABROAD = 1.0  # nodes of other partitions in the lists of a partition, for each of its own
+
+# Bytes at the peak for each entry of a list; each includes the arrays that are written.
+OF_MERGING, OF_WEIGHING, OF_SHARED, OF_BLOCK = 40, 50, 40, 110
+
+
+def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
+    """Count the bytes of the largest process of each stage, about.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of points.
+    row_bytes : float, optional
+        Bytes of the features of a row. By default they are dense, in float32.
+
+    Examples
+    --------
+    >>> plan = Plan(
+    ...     "points", 10**7, 64, False, 40, 10**5, 1, 10, "euclidean", "local-scaling", (20,), 10**9, 10**4
+    ... )
+    >>> needs = bytes_needed(plan)
+    >>> max(needs, key=needs.get), round(needs["find-neighbors"] / 1e6, -1)
+    ('find-neighbors', 970.0)
+    """
+    width = SINGLE * plan.features if row_bytes is None else row_bytes
+    chunk = min(plan.chunk_rows, plan.rows)
+    several = plan.partitions > 1
+    own = plan.rows / plan.partitions * (FULLEST if several else 1.0)
+    lent = min(LENT * plan.lends, plan.partitions - 1) * own
+    length = list_length(plan)
+    entries = own * length
+    abroad = ABROAD * own if several else 0.0
+    shared = plan.weights == "jaccard"
+    stages = {
+        "route-rows": chunk * ((2 + (lent / own if several else 0)) * width + 10 * NUMBER),
+        "find-neighbors": _searching(plan, own + lent, width),
+        "rows": own * (NUMBER + SINGLE),
+        "merge-neighbors": entries * OF_MERGING,
+        "points": own * (width + 4 * NUMBER) + chunk / plan.partitions * width,
+        "look-up-neighbors": own * 4 * NUMBER + abroad * 3 * NUMBER * (length if shared else 1),
+        "weigh-edges": entries * (OF_WEIGHING + (OF_SHARED if shared else 0)),
+        "graph": entries * OF_BLOCK,
+    }
+    if several:
+        seen = width_seen(plan.features) * NUMBER
+        stages["sample-rows"] = chunk * width + sample_size(plan) * (NUMBER + seen / len(plan.chunks))
+        stages["cells"] = LEARNING + 6 * sample_size(plan) * seen
+        probes = PROBES * (width + 50 * NUMBER * (plan.n_neighbors + 1))
+        stages["compare-probes"] = _comparing(plan, chunk, width) + probes
+        stages["probe"] = 3 * probes
+    return {stage: int(PROCESS + size) for stage, size in stages.items()}
+
+
+def _searching(plan: Plan, rows: float, width: float) -> float:
+    """Count the features, the search, and the lists with keys in place of numbers."""
+    words = int(rows * width / (2 * NUMBER)) if plan.sparse else None
+    extent = Extent(int(rows), plan.features, plan.metric, list_length(plan), words)
+    search = needed(extent, ()).stages["neighbors"]
+    return rows * (width + 3 * NUMBER) + search + 2 * NUMBER * rows * list_length(plan)
+
+
+def _comparing(plan: Plan, chunk: int, width: float) -> float:
+    """Count a chunk, its rows in float32 or word by word, and hashes of them."""
+    return chunk * (2 * width + 6 * NUMBER)

@@ -1,0 +1,109 @@
+"""Files of arrays: what is written comes back, whole or by sections, or is not taken for it."""
+
+import errno
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as numbers
+
+from graphsoft.distributed.files import (
+    Traffic,
+    Unreadable,
+    open_arrays,
+    rows_in_sections,
+    write_arrays,
+)
+
+ARRAYS = numbers.arrays(
+    st.sampled_from(["f8", "f4", "i8", "i4", "u2", "?", ">i4"]), numbers.array_shapes(min_dims=0, max_side=6)
+)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), ARRAYS), st.data())
+def test_arrays_come_back(tmp_path_factory, arrays, data):
+    path = tmp_path_factory.mktemp("files") / "x"
+    cuts = {
+        name: np.array([0, *sorted(data.draw(st.lists(st.integers(0, len(values))))), len(values)])
+        for name, values in arrays.items()
+        if values.ndim and data.draw(st.booleans())
+    }
+    size = write_arrays(path, arrays, cuts)
+    assert size == path.stat().st_size
+    traffic = Traffic()
+    with open_arrays(path, traffic) as file:
+        assert list(file) == list(arrays)
+        for name, values in arrays.items():
+            assert name in file
+            assert file.shape(name) == values.shape
+            np.testing.assert_array_equal(file.array(name), values)
+            assert file.array(name).dtype == values.dtype.newbyteorder("<")
+        for name, ptr in cuts.items():
+            for section in range(len(ptr) - 1):
+                expected = arrays[name][ptr[section] : ptr[section + 1]]
+                np.testing.assert_array_equal(file.section(name, section), expected)
+    assert traffic.read > 0
+
+
+@given(numbers.arrays("f8", numbers.array_shapes(min_dims=2, max_dims=2, max_side=7)), st.data())
+def test_sparse_rows_come_back(tmp_path_factory, dense, data):
+    path = tmp_path_factory.mktemp("files") / "x"
+    matrix = sp.csr_array(np.nan_to_num(dense))
+    inner = sorted(data.draw(st.lists(st.integers(0, len(dense)))))
+    ptr = np.array([0, *inner, len(dense)])
+    write_arrays(path, *rows_in_sections("m", matrix, ptr))
+    with open_arrays(path) as file:
+        np.testing.assert_array_equal(file.rows("m").toarray(), matrix.toarray())
+        for section in range(len(ptr) - 1):
+            expected = matrix[ptr[section] : ptr[section + 1]]
+            np.testing.assert_array_equal(file.rows("m", section).toarray(), expected.toarray())
+    write_arrays(path, *rows_in_sections("m", matrix))
+    with open_arrays(path) as file:
+        np.testing.assert_array_equal(file.rows("m").toarray(), matrix.toarray())
+
+
+def read_all(path):
+    with open_arrays(path) as file:
+        for name in file:
+            file.array(name)
+
+
+@pytest.mark.parametrize("left", [0, 5, 30, -1])
+def test_short_file(tmp_path, left):
+    write_arrays(tmp_path / "a", {"a": np.arange(5)})
+    (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:left])
+    with pytest.raises(Unreadable, match=r"is not a file of arrays|has a damaged header|ends too early"):
+        read_all(tmp_path / "a")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(Unreadable, match="is not there"):
+        read_all(tmp_path / "a")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_disk_that_cannot_be_read(tmp_path, number):
+    write_arrays(tmp_path / "a", {"a": np.arange(5)})
+
+    class Broken:
+        def seek(self, offset):
+            raise OSError(number, "broken")
+
+    expected = Unreadable if number == errno.EIO else PermissionError
+    with open_arrays(tmp_path / "a") as file:
+        file._file = Broken()
+        with pytest.raises(expected, match="broken"):
+            file.array("a")
+
+
+@given(st.integers(0, 10**4), st.integers(0, 7))
+def test_every_flipped_bit_is_found(tmp_path_factory, position, bit):
+    path = tmp_path_factory.mktemp("files") / "x"
+    write_arrays(path, {"a": np.arange(9.0), "b": np.arange(7)}, {"b": np.array([0, 3, 7])})
+    content = bytearray(path.read_bytes())
+    content[position % len(content)] ^= 1 << bit
+    path.write_bytes(content)
+    with pytest.raises(Unreadable):
+        read_all(path)

@@ -1,0 +1,81 @@
+"""Plans of runs: settled once, and then compared."""
+
+import json
+from contextlib import suppress
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsoft
+from graphsoft.distributed.plan import Plan, settled
+
+PLAN = Plan(
+    kind="points", rows=1001, features=8, sparse=False, partitions=4, chunk_rows=250, lends=2, n_neighbors=10,
+    metric="euclidean", weights="local-scaling", levels=(40, 8), max_memory=10**9, coarse_nodes=1200,
+    identity={"files": {"a.npy": [1001, 17]}, "type": "float32"},
+)  # fmt: skip
+
+
+def test_chunks():
+    assert list(PLAN.chunks) == [0, 1, 2, 3, 4]
+    assert [PLAN.chunk(i) for i in (0, 3, 4)] == [(0, 250), (750, 1000), (1000, 1001)]
+    assert list(PLAN.parts) == [0, 1, 2, 3]
+
+
+def test_plan_comes_back(tmp_path):
+    assert settled(tmp_path, PLAN) == PLAN
+    assert settled(tmp_path, PLAN) == PLAN
+    assert settled(tmp_path, replace(PLAN, rows=np.int64(1001))) == PLAN
+
+
+OTHERS = {
+    "kind": "graph", "rows": 1002, "features": 9, "sparse": True, "partitions": 5, "chunk_rows": 251,
+    "lends": 3, "n_neighbors": 11, "metric": "cosine", "weights": "gaussian", "levels": (40, 9),
+    "max_memory": 1, "coarse_nodes": 7, "identity": {"files": {"a.npy": [1001, 18]}, "type": "float32"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Plan)])
+def test_another_plan_is_refused(tmp_path, name):
+    settled(tmp_path, PLAN)
+    shown = "identity files a.npy" if name == "identity" else name
+    with pytest.raises(
+        graphsoft.InputError, match=rf"directory: .* another plan: {shown} was .* and is .*another directory"
+    ):
+        settled(tmp_path, replace(PLAN, **{name: OTHERS[name]}))
+    assert settled(tmp_path, PLAN) == PLAN
+
+
+def test_what_is_not_known_is_settled_later(tmp_path):
+    draft = replace(PLAN, lends=-1)
+    assert settled(tmp_path, draft).lends == -1
+    assert settled(tmp_path, draft).lends == -1
+    with pytest.raises(graphsoft.InputError, match="metric was 'euclidean' and is 'cosine'"):
+        settled(tmp_path, replace(draft, metric="cosine", lends=3))
+    assert settled(tmp_path, PLAN).lends == 2
+    assert settled(tmp_path, draft) == PLAN
+    with pytest.raises(graphsoft.InputError, match="lends was 2 and is 3"):
+        settled(tmp_path, replace(PLAN, lends=3))
+
+
+def test_plan_of_another_version(tmp_path):
+    settled(tmp_path, PLAN)
+    content = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "plan.json").write_text(json.dumps(content | {"version": 2}))
+    with pytest.raises(graphsoft.InputError, match="another version of graphsoft"):
+        settled(tmp_path, PLAN)
+
+
+@given(st.integers(0, 10**4), st.integers(0, 7))
+def test_damaged_plan_is_refused_or_of_no_influence(tmp_path_factory, position, bit):
+    folder = tmp_path_factory.mktemp("plan")
+    settled(folder, PLAN)
+    path = folder / "plan.json"
+    content = bytearray(path.read_bytes())
+    content[position % len(content)] ^= 1 << bit
+    path.write_bytes(content)
+    with suppress(graphsoft.InputError):
+        assert settled(folder, PLAN) == PLAN
