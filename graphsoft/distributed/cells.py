@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["choose_cells", "lends_needed", "sample_size"]
 
 CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where there would be many cells
-ROWS_EACH, MIN_SAMPLE = 64, 20_000  # of the sample, for each cell and in all
-SWEEPS, ROUNDS = 25, 4
+ROWS_EACH, MIN_SAMPLE = 32, 20_000  # of the sample, for each cell and in all
+SWEEPS, ROUNDS = 12, 4
 FULL = 0.25  # a cell with more than this part of a partition's rows is split
 NEAR, SPAN = 256, 4096  # sampled rows so near each other are read together, at most so many rows at once
 ENOUGH = 0.97  # of the true neighbors can be found
@@ -159,41 +159,39 @@ def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[s
     rows = np.concatenate(seen)
     if not len(rows):  # none of them has a direction
         rows = np.zeros((1, rows.shape[1]))
-    heads, site = np.unique(first_copies(Points.of(rows)), return_inverse=True)
-    rows, copies = rows[heads], np.bincount(site).astype(np.float64)
-    found = _centroids(rows, copies, cells, FULL * copies.sum() / partitions)
+    rows = rows[np.unique(first_copies(Points.of(rows)))]  # copies take next to no room in a partition
+    found = _centroids(rows, cells, FULL * len(rows) / partitions)
     found = found[_near_together(found)]
     single = Cells(found, np.arange(len(found)), "euclidean")
     near = single.nearest(rows, 1 + LENDS)
-    load = np.bincount(near[:, 0], copies, minlength=len(found))
+    load = np.bincount(near[:, 0], minlength=len(found))
     chosen = Cells(found, _runs(load, partitions), "euclidean")
     where.write({"centroids": chosen.centroids, "partition": chosen.partition})
     fullest = np.bincount(chosen.partition, load, minlength=partitions).max() * partitions / load.sum()
-    lent = np.cumsum(copies @ (chosen.each_once(near)[:, 1:] >= 0)) / load.sum()
+    lent = np.cumsum((chosen.each_once(near)[:, 1:] >= 0).mean(axis=0))
     return {"fullest": fullest, "lent": lent}
 
 
-def _centroids(rows: Array, copies: Array, cells: int, full: float) -> Array:
+def _centroids(rows: Array, cells: int, full: float) -> Array:
     """Find centroids of distinct rows; cells that are too full are split, and then looked at again."""
     if len(rows) <= cells:
         return rows
-    found = _by_k_means(rows, copies, cells)
+    found = _by_k_means(rows, cells)
     for _ in range(ROUNDS):
         home = Cells(found, np.arange(len(found)), "euclidean").nearest(rows, 1)[:, 0]
-        load = np.bincount(home, copies, minlength=len(found))
-        distinct = np.bincount(home, minlength=len(found))
-        split = np.flatnonzero((load > full) & (distinct > 1))
+        load = np.bincount(home, minlength=len(found))
+        split = np.flatnonzero((load > full) & (load > 1))
         if not len(split):
             break
-        kept = [found[(distinct > 0) & ~np.isin(np.arange(len(found)), split)]]
+        kept = [found[(load > 0) & ~np.isin(np.arange(len(found)), split)]]
         for cell in split:
-            inside, pieces = home == cell, 1 + int(np.ceil(load[cell] / full))
-            kept.append(_by_k_means(rows[inside], copies[inside], min(pieces, int(distinct[cell]))))
+            pieces = min(int(load[cell]), 1 + int(np.ceil(load[cell] / full)))
+            kept.append(_by_k_means(rows[home == cell], pieces))
         found = np.concatenate(kept)
     return found
 
 
-def _by_k_means(rows: Array, copies: Array, cells: int) -> Array:
+def _by_k_means(rows: Array, cells: int) -> Array:
     """Compute the means of the clusters that k-means finds."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -201,11 +199,11 @@ def _by_k_means(rows: Array, copies: Array, cells: int) -> Array:
     model = KMeans(cells, n_init=1, max_iter=SWEEPS, random_state=0)
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = model.fit(shifted(rows), sample_weight=copies).labels_
+        labels = model.fit(shifted(rows)).labels_
     order = np.argsort(labels, kind="stable")
     ptr = np.append(np.flatnonzero(np.diff(labels[order], prepend=-1)), len(order))
     means = [
-        (rows[part] * (copies[part] / copies[part].sum())[:, None]).sum(axis=0)  # no sum can overflow
+        (rows[part] / len(part)).sum(axis=0)  # no sum can overflow
         for part in (order[start:stop] for start, stop in pairwise(ptr))
     ]
     return np.array(means)

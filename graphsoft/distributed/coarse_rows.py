@@ -179,12 +179,18 @@ def renumbered(where: Where, merged: str, offsets: Sequence[int]) -> Array:
     return np.concatenate(numbers)
 
 
-def assemble(where: Where, stage: str, files: int, nodes: int, dtype: str, edges: float) -> Mapping[str, Any]:
-    """Put the graph of groups together, from rows in so many files; it was made from so many edges."""
+def assemble(
+    where: Where, stage: str, files: int, nodes: int, dtype: str, edges: float, spared: int
+) -> Mapping[str, Any]:
+    """Put the graph of groups together, from rows in so many files.
+
+    It was made from a graph of so many edges, which has so many components more.
+    """
     graph = _assembled(where, stage, files, nodes, dtype)
     arrays, cuts = rows_in_sections("weights", graph)
     where.write(arrays | {"edges": np.array(edges)}, cuts)
-    return {"nodes": nodes, "entries": graph.nnz}
+    components = int(Graph(graph, range(nodes)).components.max()) + 1
+    return {"nodes": nodes, "entries": graph.nnz, "components": components + spared}
 
 
 def count_islands(where: Where, stage: str, files: int, nodes: int, clusters: int) -> Mapping[str, Any]:

@@ -74,7 +74,7 @@ def contract(run: Run, plan: Plan) -> None:
     last = smaller[-1] if smaller else coarse
     known = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
     dtype = "f4" if coarse.single else "f8"
-    run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2)
+    run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2, spared=coarse.spared)
     for stage in [name for each in [*found, *smaller] for name in each.stages]:
         run.forget(stage)
 
@@ -130,6 +130,8 @@ class _Coarse:
         Whether the weights of the graph are float32.
     given : int
         Entries of the graph.
+    spared : int
+        How many components are less than in the graph, since nodes without edges are together.
     """
 
     offsets: tuple[int, ...]
@@ -141,6 +143,7 @@ class _Coarse:
     whole: bool = False
     single: bool = False
     given: int = 0
+    spared: int = 0
 
     @property
     def nodes(self) -> int:
@@ -174,7 +177,7 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
         shares = tuple(shares_of_goal(goal, blocks.nodes, blocks.masses).tolist())
     merged = f"merge-nodes{suffix}"
     found = run.stage(merged, merge_nodes, plan.parts, shares=shares)
-    groups, lone = ([int(each[name]) for each in found] for name in ("groups", "lone"))
+    groups, lone, spared = ([int(each[name]) for each in found] for name in ("groups", "lone", "spared"))
     stages = [merged]
     for number in range(ADOPTIONS):
         if not sum(lone):
@@ -191,7 +194,7 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
     records = run.stage(rows, sum_edges, plan.parts, groups=numbered, offsets=offsets)
     coarse = _coarse(records, offsets, numbered, rows, (*stages, numbered, rows))
     single, given = all(each["single"] for each in records), sum(int(each["given"]) for each in records)
-    return replace(coarse, whole=whole, single=single, given=given)
+    return replace(coarse, whole=whole, single=single, given=given, spared=sum(spared))
 
 
 def _coarse(
@@ -252,7 +255,7 @@ def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int)
 
 def _merged_again(run: Run, gathered: Gathered, shares: Array, across: bool, number: int) -> _Coarse:
     """Merge groups of partitions that become one, and sum the edges between what they became."""
-    parts, merged, rows = range(len(shares)), f"merge-groups-{number}", f"sum-groups-{number}"
+    parts, merged, rows = range(len(shares)), f"merge-again-{number}", f"sum-again-{number}"
     known = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
     records = run.stage(merged, merge_groups, parts, **known)
     offsets = _offsets([int(each["groups"]) for each in records])

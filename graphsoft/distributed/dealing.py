@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.distributed.dealt_blocks import built_block, listed_rows
 from graphsoft.distributed.edge_files import PartitionedGraph
-from graphsoft.distributed.gathering import gathered
+from graphsoft.distributed.gathering import BYTES_EACH, gathered, most_entries
+from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, replaced
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.settling import parts_of
@@ -34,7 +35,7 @@ MOST_CROSSING = 1 / 3
 # Node numbers are cut into so many bins, or so many for each partition; a block is a run of bins.
 BINS, BINS_EACH = 512, 4
 # An edge that is read takes so many bytes at the peak, and a slice of edges this part of the memory.
-BYTES_READ, SHARE_READ = 100, 0.2
+BYTES_READ, SHARE_READ = 130, 0.2
 
 
 def deal(run: Run, graph: PartitionedGraph, plan: Plan) -> list[Record]:
@@ -80,10 +81,12 @@ def bytes_needed(plan: Plan, graph: PartitionedGraph) -> dict[str, int]:
     ends = min(graph.nodes, entries)
     return {
         "read-edges": int(BYTES_READ * min(_edges_at_once(plan), listed)),
-        "sort-edges": int(entries * (24 + 44 / bins) + 24 * nodes),
-        "gather": int(entries * 24 + 32 * ends + 64 * nodes),
-        "move-edges": int(entries * 30 + 12 * ends + 40 * nodes),
-        "graph": int(entries * 34 + 40 * nodes),
+        "sort-edges": int(entries * (28 + 44 / bins) + 24 * nodes),
+        "merge-groups": int(entries * 30 + 64 * min(AT_ONCE, entries) + 20 * ends + 64 * nodes),
+        "cut-groups": BYTES_EACH * min(most_entries(plan), 2 * listed),
+        "move-nodes": int(entries * 26 + 20 * ends + 40 * nodes),
+        "move-edges": int(entries * 36 + 12 * ends + 40 * nodes),
+        "graph": int(entries * 30 + 40 * nodes),
     }
 
 
@@ -213,7 +216,7 @@ def _merged(
 ) -> tuple[Array, Array]:
     """Sort entries and make one of those that are listed several times, whose weights must agree."""
     if weights is None:
-        found, values = np.unique(keys), None
+        found, values = distinct(keys), None
     else:
         order = np.argsort(keys)
         keys, weights = keys[order], np.ldexp(weights[order], -exponent)
@@ -246,10 +249,11 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
         numbers = file.array("numbers")
     with where.open("sort-edges", where.part) as file:
         ptr, columns = file.array("ptr"), file.array("columns")
-        ends = np.unique(columns)
-        columns = _renumbered(columns, ends, parts_of(where, "number-nodes", "numbers", ends, before))
+        ends, columns = ends_of(columns)
+        columns = replaced(columns, parts_of(where, "number-nodes", "numbers", ends, before))
         del ends
         matrix = sp.csr_array((file.array("weights"), columns, ptr), shape=(len(numbers), int(starts[-1])))
+        del columns
         degrees = file.array("degrees")
     order = np.argsort(numbers)
     matrix = matrix[order]
@@ -257,12 +261,5 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
     counts = np.diff(matrix.indptr).astype(np.int32)
     arrays = {"rows": before[where.part] + order, "degrees": degrees[order], "counts": counts}
     cuts = dict.fromkeys(arrays, cut) | dict.fromkeys(("columns", "weights"), matrix.indptr[cut])
-    where.write(arrays | {"columns": matrix.indices.astype(np.int32), "weights": matrix.data}, cuts)
-
-
-def _renumbered(columns: Array, ends: Array, numbers: Array) -> Array:
-    """Write new numbers over columns, some at a time."""
-    for start in range(0, len(columns), 1 << 20):
-        some = columns[start : start + (1 << 20)]
-        some[:] = numbers[np.searchsorted(ends, some)]
-    return columns
+    columns = matrix.indices.astype(np.int32, copy=False)
+    where.write(arrays | {"columns": columns, "weights": matrix.data}, cuts)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.growing import distinct, ends_of
 from graphsoft.distributed.tasks import Where
 
 __all__ = ["built_block", "listed_rows"]
@@ -45,13 +46,12 @@ def built_block(where: Where, starts: Array, moved: int, kind: type) -> dict[str
     weights, columns, ptr = matrix.data.astype(kind), matrix.indices, matrix.indptr
     del matrix
     outside = (columns < start) | (columns >= stop)
-    halo = np.unique(columns[outside])
     sent, cut = _sent(columns, ptr, outside, starts)
-    own = ~outside
-    crossing = len(own) - np.count_nonzero(own)
-    for begin in range(0, len(columns), 1 << 20):
-        some, here = columns[begin : begin + (1 << 20)], own[begin : begin + (1 << 20)]
-        some[:] = np.where(here, some - start, stop - start + np.searchsorted(halo, some))
+    halo, places = ends_of(columns[outside])
+    crossing = len(places)
+    columns -= start
+    columns[outside] = places + (stop - start)
+    del outside, places
     halo_part = np.searchsorted(starts, halo, side="right") - 1
     where.write(
         {
@@ -118,6 +118,6 @@ def _sent(columns: Array, ptr: Array, outside: Array, starts: Array) -> tuple[Ar
     keys = np.searchsorted(starts, columns[outside], side="right") - 1
     keys *= nodes
     keys += rows
-    keys = np.unique(keys)
+    keys = distinct(keys)
     cut = np.searchsorted(keys, np.arange(len(starts)) * nodes)
     return (keys % nodes).astype(np.int32), cut

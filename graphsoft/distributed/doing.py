@@ -127,6 +127,7 @@ class Doing:
         self._kills: Counter[Place] = Counter()
         self._quiet_since = time.monotonic()
         self._died: int | None = None
+        self._raised: BaseException | None = None
 
     def run(self) -> None:
         """Return when all are done."""
@@ -139,6 +140,8 @@ class Doing:
                 self._try_elsewhere(workers)
                 self._watch(workers)
         except ConnectionError as error:
+            if error is self._raised:  # by a task, which may read from a network too
+                raise
             raise self._stopped(
                 [*self._missing], str(error), "start a cluster, and call again: what is done is kept"
             ) from error
@@ -192,6 +195,7 @@ class Doing:
                 [place], f"the disk is full ({error})", "make room, and call again: what is done is kept"
             ) from error
         elif error is not None:
+            self._raised = error
             raise error
 
     def _end(self, place: Place, age: float) -> None:
@@ -261,8 +265,8 @@ class Doing:
             return
         if workers.there == 0:
             raise self._stopped(
-                [*self._missing], f"there has been no worker for {quiet:.0f} s",
-                "start workers, and call again: what is done is kept",
+                [*self._missing], f"there has been no worker that takes tasks for {quiet:.0f} s",
+                "start workers, or give them more memory if they are paused, and call again",
             )  # fmt: skip
         deaths = workers.died - self._died
         if deaths > 2 * workers.there:

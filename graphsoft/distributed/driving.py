@@ -28,7 +28,7 @@ from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
@@ -74,12 +74,19 @@ def drive(
     with Run(folder, executor_of(client), progress) as run:
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
         falling_sizes(settings.levels, data.n)
-        if isinstance(data, PartitionedGraph):
-            warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
+        _warn_of_neighbors(data, settings)
         plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions))
         if not (folder / SUMMARY).exists():
             _Drive(run, plan, settings, method).drive(data)
     return folder
+
+
+def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> None:
+    """Warn of options for joining points that change nothing."""
+    if isinstance(data, PartitionedGraph):
+        warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
+    elif 1 < data.n <= settings.n_neighbors:
+        warn(f"n_neighbors: {settings.n_neighbors} is more than the {data.n - 1} other points; all are used")
 
 
 def _folder(directory: Any) -> Path:

@@ -167,7 +167,7 @@ def _paths(path: Any) -> list[Path]:
     given = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(given, Sequence) or not all(isinstance(one, str | os.PathLike) for one in given):
         raise InputError("path", f"got {shown(path)}", remedy)
-    paths = [Path(one) for one in given]
+    paths = [Path(one).absolute() for one in given]  # tasks may run in another directory
     if len(paths) == 1 and paths[0].is_dir():
         inside = sorted(paths[0].iterdir(), key=lambda one: one.name)
         paths = [one for one in inside if one.suffix.lower() in FORMATS and one.name[0] not in "._"]

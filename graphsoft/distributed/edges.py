@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.joining import first_row, list_length, partition_of
+from graphsoft.distributed.joining import first_row, partition_of
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.ordering import weight_type
@@ -22,6 +23,7 @@ from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 __all__ = ["build_blocks"]
 
 LISTS_AT_ONCE = 1 << 14
+PLACE_BITS = 32  # of the number of a node in another partition; those before them are its partition
 
 
 def build_blocks(run: Run, plan: Plan) -> list[Record]:
@@ -216,12 +218,11 @@ def _shared(lists: _Listed, columns: Array, own: int) -> Array:
     return np.take_along_axis(result, back, axis=1)
 
 
-class _Entries(NamedTuple):
-    """Edges from nodes of a partition: those of one direction, which may be listed at either end."""
+class _Edges(NamedTuple):
+    """Edges from nodes of a partition, in the list of one of their ends."""
 
     nodes: Array
-    part: Array
-    place: Array
+    others: Array  # places in the same partition, or numbers that `_abroad` makes
     weights: Array
     copies: Array  # of the node in whose list it is
 
@@ -231,9 +232,9 @@ def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[st
     with where.open("points", where.part) as file:
         count = file.shape("first")[0]
     copies = _copies(where, count)
-    edges, halo = _union(_read_edges(where, partitions, copies), where.part, count)
+    edges, halo = _union(where, partitions, copies)
     inside = weight_inside(copies, listed)
-    before = int(np.searchsorted(halo, where.part << 32))
+    before = int(np.searchsorted(halo, where.part << PLACE_BITS))
     if inside.any():
         sites = np.flatnonzero(inside)
         loops = sp.coo_array((inside[sites], (sites, before + sites)), shape=edges.shape)
@@ -248,18 +249,16 @@ def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[st
     own = (columns >= before) & (columns < before + count)
     columns[own] -= before
     columns[~own] += np.where(columns[~own] < before, count, 0).astype(np.int32)
-    halo_part, halo_place = (halo >> 32).astype(np.int32), (halo & 0xFFFFFFFF).astype(np.int32)
+    halo_part, halo_place = _part_and_place(halo)
     nodes = np.repeat(np.arange(count, dtype=np.int32), np.diff(edges.indptr))[~own]
-    to = halo_part[columns[~own] - count].astype(np.int64)
-    sent = np.unique((to << 32) | nodes)
-    cut = np.searchsorted(sent >> 32, np.arange(partitions + 1))
+    to, sent = _part_and_place(np.unique(_abroad(halo_part[columns[~own] - count], nodes)))
     alone = int(np.count_nonzero(np.diff(edges.indptr) == 0))
     arrays = {
         "ptr": edges.indptr, "columns": columns, "weights": edges.data.astype(kind), "degrees": degrees,
         "copies": copies, "halo_part": halo_part, "halo_place": halo_place,
-        "sent": (sent & 0xFFFFFFFF).astype(np.int32),
+        "sent": sent,
     }  # fmt: skip
-    where.write(arrays, {"sent": cut})
+    where.write(arrays, {"sent": np.searchsorted(to, np.arange(partitions + 1))})
     positive = degrees[degrees > 0]
     return {
         "nodes": count, "entries": len(columns), "crossing": len(nodes), "halo": len(halo),
@@ -268,61 +267,68 @@ def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[st
     }  # fmt: skip
 
 
-def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Entries, _Entries]:
-    """Read the edges that are listed at the nodes of a partition, and those that are listed at their ends."""
-    part = where.part
+def _abroad(part: Array, place: Array) -> Array:
+    """Make one number of a partition and a place in it; numbers rise as these do."""
+    return (part.astype(np.int64) << PLACE_BITS) | place
+
+
+def _part_and_place(numbers: Array) -> tuple[Array, Array]:
+    return (numbers >> PLACE_BITS).astype(np.int32), (numbers & ((1 << PLACE_BITS) - 1)).astype(np.int32)
+
+
+def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Edges, _Edges, _Edges]:
+    """Read edges inside a partition; those to others in the lists here; and those in the lists there."""
+    part, names = where.part, ("ones", "others", "weights", "copies")
     with where.open("weigh-edges", part) as file:
-        ones, others, weights = (file.array(f"inner-{name}") for name in ("ones", "others", "weights"))
+        ones, others, weights = (file.array(f"inner-{name}") for name in names[:3])
+        nodes, places, *rest = (file.array(name) for name in names)
         to = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(file.cut("ones")))
-        theirs = (file.array(name) for name in ("others", "weights", "copies"))
-        crossing = _Entries(file.array("ones"), to, *theirs)
-    here = np.full(len(ones), part, dtype=np.int32)
-    listed = [_Entries(ones, here, others, weights, copies[ones]), crossing]
-    reverse = [_Entries(others, here, ones, weights, copies[ones])]
+    back = [_Edges(nodes[:0], np.zeros(0, dtype=np.int64), *(each[:0] for each in rest))]
     for other in range(partitions):
         if other != part:
             with where.open("weigh-edges", other) as file:
-                names = ("others", "ones", "weights", "copies")
-                nodes, place, *more = (file.section(name, part) for name in names)
-            reverse.append(_Entries(nodes, np.full(len(nodes), other, dtype=np.int32), place, *more))
-    return _stacked(listed), _stacked(reverse)
+                theirs, mine, *told = (file.section(name, part) for name in names)
+            back.append(_Edges(mine, _abroad(np.full(len(mine), other), theirs), *told))
+    inner = _Edges(ones, others, weights, copies[ones] if (copies > 1).any() else np.ones(1, dtype=np.int32))
+    listed_there = _Edges(*(np.concatenate(each) for each in zip(*back, strict=True)))
+    return inner, _Edges(nodes, _abroad(to, places), *rest), listed_there
 
 
-def _stacked(entries: list[_Entries]) -> _Entries:
-    return _Entries(*(np.concatenate(parts) for parts in zip(*entries, strict=True)))
-
-
-def _union(both: tuple[_Entries, _Entries], part: int, count: int) -> tuple[sp.csr_array, Array]:
+def _union(where: Where, partitions: int, copies: Array) -> tuple[sp.csr_array, Array]:
     """Make a matrix of the edges listed at either end, with columns in the order of (partition, place).
 
     Returns
     -------
-    edges : csr_array of shape (count, count + halo)
+    edges : csr_array of shape (nodes, nodes + halo)
+        With copies counted.
     halo : ndarray
-        ``partition << 32 | place`` of the neighbors in other partitions, rising.
+        Numbers of the neighbors in other partitions, rising.
     """
-    ends = [(each.part.astype(np.int64) << 32) | each.place for each in both]
-    halo = np.unique(np.concatenate([end[each.part != part] for end, each in zip(ends, both, strict=True)]))
-    before = int(np.searchsorted(halo, part << 32))
-    columns = []
-    for each, end in zip(both, ends, strict=True):
-        place = np.searchsorted(halo, end).astype(np.int32)
-        columns.append(np.where(each.part == part, before + each.place, place + count * (each.part > part)))
-    shape = (count, count + len(halo))
-
-    def larger(values: list[Array]) -> sp.csr_array:
-        one, two = (
-            sp.coo_array((value, (each.nodes, column.astype(np.int32))), shape=shape).tocsr()
-            for value, each, column in zip(values, both, columns, strict=True)
-        )
-        for matrix in (one, two):
-            matrix.sort_indices()
-        return one.maximum(two).tocsr()
-
-    edges = larger([each.weights for each in both])
-    if max(each.copies.max(initial=1) for each in both) > 1:
-        edges.data = _added_up(edges.data, larger([each.copies for each in both]).data)
+    inner, here, there = _read_edges(where, partitions, copies)
+    halo = np.unique(np.concatenate([here.others, there.others]))
+    before, count = int(np.searchsorted(halo, where.part << PLACE_BITS)), len(copies)
+    repeated = max(int(each.copies.max(initial=1)) for each in (inner, here, there)) > 1
+    matrices, times = [], []
+    for nodes, others, crossing in ((inner.nodes, inner.others, here), (inner.others, inner.nodes, there)):
+        place = np.searchsorted(halo, crossing.others).astype(np.int32)
+        place[place >= before] += count
+        rows, columns = np.append(nodes, crossing.nodes), np.append(others + np.int32(before), place)
+        shape = (count, count + len(halo))
+        matrices.append(_matrix(rows, columns, np.append(inner.weights, crossing.weights), shape))
+        if repeated:
+            own = np.broadcast_to(inner.copies, inner.nodes.shape)
+            times.append(_matrix(rows, columns, np.append(own, crossing.copies), shape))
+    del inner, here, there, crossing, nodes, others, rows, columns
+    edges = matrices[0].maximum(matrices[1]).tocsr()
+    if repeated:
+        edges.data = _added_up(edges.data, times[0].maximum(times[1]).tocsr().data)
     return edges, halo
+
+
+def _matrix(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> sp.csr_array:
+    matrix = sp.coo_array((values, (rows, columns)), shape=shape).tocsr()
+    matrix.sort_indices()
+    return matrix
 
 
 def _added_up(weights: Array, times: Array) -> Array:

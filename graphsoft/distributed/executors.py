@@ -51,7 +51,7 @@ class Workers:
     Attributes
     ----------
     there : int
-        How many workers there are now.
+        How many workers there are now that take tasks.
     died : int
         How many have died so far, as far as is known.
     room : int
@@ -142,7 +142,7 @@ class DaskFutures:
         self._client = client
         self._futures: dict[Key, Any] = {}
         self._done: SimpleQueue[Key] = SimpleQueue()
-        self._there: frozenset[str] = frozenset()
+        self._there: dict[str, bool] = {}  # the workers, and whether they take tasks
         self._died, self._looked = 0, -LOOK
         self._avoided: dict[str, float] = {}
 
@@ -151,13 +151,15 @@ class DaskFutures:
         self._avoid_holders(key)
         chosen: list[str] | None = None
         if self._avoided:
-            chosen = sorted(self._there - self._avoided.keys()) or None
+            chosen = sorted(self._running() - self._avoided.keys()) or None
         try:
             future = self._client.submit(
                 _one_at_a_time, task, key=key, pure=False, workers=chosen,
                 allow_other_workers=chosen is not None,
             )  # fmt: skip
         except Exception as error:
+            if self._client.status == "running":  # then it is not the scheduler's fault
+                raise
             raise self._lost(error) from error
         self._futures[key] = future
         future.add_done_callback(lambda _: self._done.put(key))
@@ -182,18 +184,21 @@ class DaskFutures:
         now = time.monotonic()
         if now - self._looked >= LOOK:
             try:
-                there = frozenset(self._client.nthreads())
+                there = self._client.run_on_scheduler(_workers_there)
             except Exception as error:
-                lost = self._lost(error)
                 if self._client.status in ("closed", "closing"):
-                    raise lost from error
-                there = self._there = frozenset()  # the client tries to reach the scheduler again
-            self._died += len(self._there - there)
+                    raise self._lost(error) from error
+                there = self._there = {}  # the client tries to reach the scheduler again
+            self._died += len(self._there.keys() - there.keys())
             self._there, self._looked = there, time.monotonic()
             self._avoided = {
                 worker: until for worker, until in self._avoided.items() if until > now and worker in there
             }
-        return Workers(len(self._there), self._died, 2 * max(1, len(self._there)))
+        count = len(self._running())
+        return Workers(count, self._died, 2 * max(1, count))
+
+    def _running(self) -> set[str]:
+        return {worker for worker, running in self._there.items() if running}
 
     def _end(self, key: Key) -> Ended | None:
         future = self._futures.pop(key, None)
@@ -213,15 +218,17 @@ class DaskFutures:
         earlier = {each for each in self._futures if each[:2] == key[:2]}
         if not earlier:
             return
-        try:
-            holding = self._client.processing()
-        except Exception as error:
-            raise self._lost(error) from error
+        holding = self._client.processing()
         until = time.monotonic() + AVOIDED
         self._avoided |= {worker: until for worker, keys in holding.items() if earlier & set(keys)}
 
     def _lost(self, error: Exception) -> ConnectionError:
         return ConnectionError(f"the scheduler of Dask cannot be reached ({type(error).__name__}: {error})")
+
+
+def _workers_there(dask_scheduler: Any) -> dict[str, bool]:
+    """List the workers of a scheduler; one that has too little memory left may be there and take no tasks."""
+    return {worker: state.status.name == "running" for worker, state in dask_scheduler.workers.items()}
 
 
 _TASK = threading.Lock()

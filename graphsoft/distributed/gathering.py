@@ -24,7 +24,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.settling import cut_units, label_nodes, move_nodes_of, number_nodes
 from graphsoft.distributed.tasks import Record
 
-__all__ = ["gathered"]
+__all__ = ["BYTES_EACH", "gathered", "most_entries"]
 
 # As soon as there are so many units, or so many for each partition, one process takes over; if it can hold
 # their entries at so many bytes each.
@@ -77,11 +77,16 @@ def gathered(run: Run, plan: Plan, starts: Array, blocks: list[Record]) -> Array
     return begins
 
 
+def most_entries(plan: Plan) -> int:
+    """Tell how many entries of units one process can hold, in half of its memory."""
+    return plan.max_memory // (2 * BYTES_EACH)
+
+
 def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: int) -> int:
     """Grow groups until they are few; returns the number of rounds."""
-    few, most_entries = max(UNITS, UNITS_EACH * plan.partitions), plan.max_memory // (2 * BYTES_EACH)
+    few = max(UNITS, UNITS_EACH * plan.partitions)
     rounds, left = 0, np.inf
-    while (units > few or entries > most_entries) and units < STUCK * left and rounds < MAX_ROUNDS:
+    while (units > few or entries > most_entries(plan)) and units < STUCK * left and rounds < MAX_ROUNDS:
         left = units
         known: dict[str, Any] = {"number": rounds, "starts": starts}
         run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)

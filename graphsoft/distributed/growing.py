@@ -12,8 +12,21 @@ from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import best_centers, filled_groups
 from graphsoft.parallel import pieces_by_load
 
-__all__ = ["Units", "choose_centers", "fill_groups", "leaders_of", "looked_up", "merge_units", "places_in"]
-__all__ += ["sum_units", "units_of"]
+__all__ = [
+    "AT_ONCE",
+    "Units",
+    "choose_centers",
+    "distinct",
+    "ends_of",
+    "fill_groups",
+    "leaders_of",
+    "looked_up",
+    "merge_units",
+    "places_in",
+    "replaced",
+    "sum_units",
+    "units_of",
+]
 
 # One of so many units is a center, which others join.
 CENTERS = 4
@@ -24,7 +37,7 @@ AT_ONCE = 1 << 19
 class Units(NamedTuple):
     """Units of one block in one round, with the edges to all others; self-loops do not matter.
 
-    Their ids rise. Columns are ids.
+    Their ids rise. Columns are ids. Weights are float32: they only decide who joins whom.
     """
 
     ids: Array
@@ -46,7 +59,7 @@ def units_of(where: Where, number: int, block: int, starts: Array) -> Units:
     some = np.flatnonzero(counts)
     ids = (starts[block] + some).astype(np.int32)
     ptr = np.concatenate(([0], ptr[some + 1]))
-    return Units(ids, ptr, columns, weights, degrees[some], counts[some] + 1)
+    return Units(ids, ptr, columns, weights.astype(np.float32), degrees[some], counts[some] + 1)
 
 
 def looked_up(where: Where, number: int, name: str, ends: Array, starts: Array) -> Array:
@@ -64,12 +77,52 @@ def looked_up(where: Where, number: int, name: str, ends: Array, starts: Array) 
     return np.concatenate(found) if found else np.empty(0)
 
 
+def ends_of(columns: Array) -> tuple[Array, Array]:
+    """List the different columns in rising order, and find each column there; the places are written over it.
+
+    Examples
+    --------
+    >>> ends_of(np.array([7, 3, 9, 3], dtype=np.int32))
+    (array([3, 7, 9], dtype=int32), array([1, 0, 2, 0], dtype=int32))
+    """
+    low = int(columns.min(initial=np.iinfo(np.int32).max))
+    span = int(columns.max(initial=-1)) - low + 1
+    if 0 < span <= len(columns):  # by a table, which is many times faster than to sort
+        columns -= low
+        seen = np.zeros(span, dtype=np.bool_)
+        seen[columns] = True
+        ends = (np.flatnonzero(seen) + low).astype(np.int32)
+        return ends, replaced(columns, np.cumsum(seen, dtype=np.int32) - 1)
+    ends = distinct(columns)
+    return ends, places_in(ends, columns)
+
+
+def distinct(numbers: Array) -> Array:
+    """Sort numbers of at least 0, and keep each once; `numpy.unique` takes many times as long.
+
+    Examples
+    --------
+    >>> distinct(np.array([2, 0, 2]))
+    array([0, 2])
+    """
+    found = np.sort(numbers)
+    return np.asarray(found[np.diff(found, prepend=-1) != 0])
+
+
 def places_in(ends: Array, columns: Array) -> Array:
-    """Find columns among ids that rise, some at a time; the columns themselves are written over."""
-    for start in range(0, len(columns), 1 << 20):
-        some = columns[start : start + (1 << 20)]
+    """Find columns among ids that rise, some at a time; the places are written over them."""
+    for start in range(0, len(columns), AT_ONCE):
+        some = columns[start : start + AT_ONCE]
         some[:] = np.searchsorted(ends, some)
     return columns
+
+
+def replaced(places: Array, values: Array) -> Array:
+    """Write the value of each place over it, some at a time."""
+    for start in range(0, len(places), AT_ONCE):
+        some = places[start : start + AT_ONCE]
+        some[:] = values[some]
+    return places
 
 
 def choose_centers(where: Where, number: int, starts: Array) -> None:
@@ -78,9 +131,8 @@ def choose_centers(where: Where, number: int, starts: Array) -> None:
     Units without edges ask to join the first of them in the block.
     """
     units = units_of(where, number, where.part, starts)
-    ends = np.unique(units.columns)
+    ends, columns = ends_of(units.columns)
     degrees = looked_up(where, number, "degrees", ends, starts)
-    columns = places_in(ends, units.columns)
     best, scores = np.empty(len(units.ids), dtype=np.int64), np.empty(len(units.ids))
     rows = Rows(units.ptr, columns, units.weights)
     with np.errstate(over="ignore"):
@@ -149,25 +201,25 @@ def leaders_of(where: Where, number: int, ids: Array, starts: Array) -> Array:
 def merge_units(where: Where, number: int, starts: Array) -> None:
     """Sum the rows of the units of a block by groups, and send them to the blocks of these groups."""
     units = units_of(where, number, where.part, starts)
-    ends = np.unique(units.columns)
+    ends, places = ends_of(units.columns)
     own, others = (leaders_of(where, number, ids, starts) for ids in (units.ids, ends))
     order = np.argsort(own, kind="stable")
     counts = np.diff(units.ptr)[order]
-    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.float32)]
     # rows of a group may be in two pieces; what is left to sum then is summed by the group's block
     for start, stop in pieces_by_load(np.concatenate(([0], np.cumsum(counts))), AT_ONCE):
         rows, lengths = order[start:stop], counts[start:stop]
         before = np.cumsum(lengths) - lengths
         entries = np.arange(lengths.sum()) + np.repeat(units.ptr[rows] - before, lengths)
         leaders = np.repeat(own[rows], lengths)
-        columns = others[np.searchsorted(ends, units.columns[entries])]
+        columns = others[places[entries]]
         kept = leaders != columns
         key = (leaders[kept].astype(np.int64) << 32) | columns[kept]
         summed = _summed(key, units.weights[entries[kept]])
         keys.append(summed[0])
         weights.append(summed[1])
     groups = {"ids": own[order], "degrees": units.degrees[order], "loads": units.loads[order]}
-    del units
+    del units, places
     edges = {"keys": np.concatenate(keys)}
     del keys
     edges["weights"] = np.concatenate(weights)
@@ -209,15 +261,15 @@ def _summed_in_pieces(units: Array, keys: list[Array], weights: list[Array]) -> 
     pieces = 1 + sum(map(len, keys)) // AT_ONCE
     bounds = units[np.arange(1, pieces) * len(units) // pieces].astype(np.int64) << 32
     cuts = [np.concatenate(([0], np.searchsorted(some, bounds), [len(some)])) for some in keys]
-    counts, columns, sums = np.zeros(len(units), dtype=np.int64), [np.empty(0, dtype=np.int32)], [np.empty(0)]
+    counts: Array = np.zeros(len(units), dtype=np.int64)
+    columns, sums = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.float32)]
     for piece in range(pieces):
         parts = [slice(cut[piece], cut[piece + 1]) for cut in cuts]
-        key, total = _summed(
-            *(
-                np.concatenate([some[at] for some, at in zip(lists, parts, strict=True)])
-                for lists in (keys, weights)
-            )
+        some_keys, some_weights = (
+            np.concatenate([some[part] for some, part in zip(lists, parts, strict=True)])
+            for lists in (keys, weights)
         )
+        key, total = _summed(some_keys, some_weights)
         counts += np.bincount(np.searchsorted(units, key >> 32), minlength=len(units))
         columns.append((key & 0xFFFFFFFF).astype(np.int32))
         sums.append(total)

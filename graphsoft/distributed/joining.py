@@ -14,7 +14,8 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.routing import routed_rows
+from graphsoft.distributed.point_memory import list_length
+from graphsoft.distributed.routing import routed_copies, routed_rows
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.neighbors.nearest import nearest_neighbors
@@ -35,11 +36,6 @@ def first_row(keys: Array) -> Array:
 def partition_of(keys: Array) -> Array:
     """Read the partitions of nodes from their keys."""
     return keys & ((1 << PART_BITS) - 1)
-
-
-def list_length(plan: Plan) -> int:
-    """Count the neighbors that are listed of each node, if there are so many."""
-    return max(1, min(plan.n_neighbors, plan.rows - 1))
 
 
 def join(run: Run, plan: Plan) -> None:
@@ -77,16 +73,20 @@ def find_neighbors(
     keys = (rows[heads] << PART_BITS) | owners[heads]
     mine = owners[heads] == where.part
     places = np.cumsum(mine) - 1  # of the nodes of this partition
-    own = owners == where.part
+    own = np.flatnonzero(owners == where.part)
+    copies, first = routed_copies(where, chunks)
+    node = np.append(node[own], node[np.searchsorted(rows, first)])
+    own = np.append(rows[own], copies)
+    order = np.argsort(own)
     lent = np.flatnonzero(~mine)
     lent = lent[np.argsort(owners[heads[lent]], kind="stable")]
     ptr = np.searchsorted(owners[heads[lent]], np.arange(partitions + 1))
-    arrays = {"rows": rows[own], "node": places[node[own]].astype(np.int32), "first": rows[heads[mine]]}
+    arrays = {"rows": own[order], "node": places[node[order]].astype(np.int32), "first": rows[heads[mine]]}
     arrays |= _lists(np.flatnonzero(mine), indices, distances, keys, n_neighbors)
     abroad = _lists(lent, indices, distances, keys, n_neighbors)
     arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
     where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
-    return {"rows": int(own.sum()), "lent": len(rows) - int(own.sum()), "nodes": int(mine.sum())}
+    return {"rows": len(own), "nodes": int(mine.sum()), "seen": len(heads)}
 
 
 def _searched(given: list[Any], metric: str, n_neighbors: int) -> tuple[Array, Array, Array, Array]:

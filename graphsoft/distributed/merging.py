@@ -71,33 +71,35 @@ def merge_nodes(where: Where, shares: Sequence[int] | None) -> Mapping[str, Any]
     """
     with where.open("graph", where.part) as file:
         sent, cut, count = file.array("sent"), file.cut("sent"), file.shape("degrees")[0]
-        group, groups = np.arange(count, dtype=np.int32), count
+        group, groups, spared = np.arange(count, dtype=np.int32), count, 0
         if shares is not None and count:
-            group, groups = _merged(file, shares[where.part])
+            group, groups, spared = _merged(file, shares[where.part])
         degrees = file.array("degrees")[sent]
     home = np.full(count, where.part, dtype=np.int32)
     arrays = {"home": home, "group": group}
     arrays |= {"sent_home": home[sent], "sent_group": group[sent], "sent_degrees": degrees}
     where.write(arrays, {"sent_home": cut, "sent_group": cut, "sent_degrees": cut})
-    return {"groups": groups, "lone": np.count_nonzero(group == NO_GROUP)}
+    return {"groups": groups, "lone": np.count_nonzero(group == NO_GROUP), "spared": spared}
 
 
-def _merged(file: ArrayFile, share: int) -> tuple[Array, int]:
-    """Group the nodes of a block: the group of each, none for lone ones; and how many groups there are."""
+def _merged(file: ArrayFile, share: int) -> tuple[Array, int, int]:
+    """Group the nodes of a block: the group of each, none for lone ones; and how many groups there are.
+
+    Also returns how many groups were spared by putting nodes without edges together.
+    """
     inner, has_own, has_foreign = _inner(read_edges(file))
     degrees, count = file.array("degrees"), len(has_own)
     graph = Graph(inner, range(count))
     fewest = share + light_components(graph, degrees, share)
     group = merged_along_edges(Layer(graph, structure_keys(inner), degrees), fewest)
     lone, bare = ~has_own & has_foreign, np.flatnonzero(degrees == 0)
-    if len(bare):  # they are alike, and there may be many
-        some = min(len(bare), max(1, share))
-        group[bare] = group[bare[np.arange(len(bare)) // -(-len(bare) // some) * -(-len(bare) // some)]]
+    together = max(1, -(-len(bare) // max(1, share)))  # they are alike, and there may be many
+    group[bare] = group[bare[::together]][np.arange(len(bare)) // together]
     found = np.zeros(count + 1, dtype=bool)
     found[group[~lone]] = True
     numbers = np.cumsum(found, dtype=np.int32) - 1
     group = np.where(lone, NO_GROUP, numbers[group]).astype(np.int32)
-    return group, int(numbers[-1]) + 1
+    return group, int(numbers[-1]) + 1, len(bare) - len(bare[::together])
 
 
 def light_components(graph: Graph, degrees: Array, share: int) -> int:

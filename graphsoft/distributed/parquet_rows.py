@@ -17,6 +17,7 @@ from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 
 __all__ = ["ParquetRows", "parquet_rows"]
 
+FEWEST = 256  # rows in a batch, because each column of it takes time of its own
 NUMBERS = "leave it out: name the columns with rows_in_files(path, columns=[...])"
 GAPS = "fill the gaps, or leave out the rows or the column"
 
@@ -67,7 +68,7 @@ class ParquetRows:
         ends = np.cumsum(self.groups)
         first, last = (int(np.searchsorted(ends, row, side="right")) for row in (start, stop - 1))
         row = int(ends[first]) - self.groups[first]
-        step = max(1, PIECE // (self.width * 8))
+        step = max(FEWEST, 4 * PIECE // (self.width * 8))
         groups, titles = range(first, last + 1), list(self.titles)
         for batch in opened.iter_batches(
             batch_size=step, row_groups=groups, columns=titles, use_threads=False

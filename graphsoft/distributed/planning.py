@@ -135,23 +135,24 @@ def partitions_of(
     7
     >>> partitions_of(1_000_000, 2, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     Traceback (most recent call last):
-    graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB to sort edges, \
-where a process may take 750 MB. Remedy: use at least 7, or allow more with max_memory.
+    graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB in the stage \
+'sort-edges', where a process may take 750 MB. Remedy: use at least 7, or allow more with max_memory.
     """
     room = USED * max_memory
 
     def peak(count: int) -> tuple[float, str]:
         return max((size, stage) for stage, size in needed(count).items())
 
-    low, high = 0, rows  # too few, and enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if peak(middle)[0] <= room else (middle, high)
-    least = 1 if peak(1)[0] <= room else high
-    size, stage = peak(least)
-    if size > room:
+    tried = [1 << power for power in range(rows.bit_length())]  # what a stage needs may grow again with more
+    enough = next((count for count in tried if peak(count)[0] <= room), None)
+    if enough is None:
+        size, stage = min(peak(count) for count in tried)
         problem = f"{_needs(size, stage)} whatever the partitions are, where {_has(room)}"
         raise InputError("max_memory", problem, "allow more")
+    low, least = enough // 2, enough
+    while least - low > 1:
+        middle = (low + least) // 2
+        low, least = (low, middle) if peak(middle)[0] <= room else (middle, least)
     if given is None:
         return max(least, min(rows, ceil(rows / MOST_ROWS)))
     if given > rows:
@@ -164,7 +165,7 @@ where a process may take 750 MB. Remedy: use at least 7, or allow more with max_
 
 
 def _needs(size: float, stage: str) -> str:
-    return f"may need {memory_text(size)} to {stage.replace('-', ' ')}"
+    return f"may need {memory_text(size)} in the stage {stage!r}"
 
 
 def _has(room: float) -> str:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import math
+
 from graphsoft.distributed.cell_search import width_seen
 from graphsoft.distributed.cells import sample_size
-from graphsoft.distributed.joining import list_length
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.probing import PROBES
-from graphsoft.fitting.memory import Extent, needed
+from graphsoft.errors import NotEnoughMemory
+from graphsoft.fitting.memory import UNCERTAINTY, Extent, memory_text, needed
 
-__all__ = ["PROCESS", "bytes_needed"]
+__all__ = ["PROCESS", "bytes_needed", "check_largest", "list_length"]
 
-PROCESS = 180_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
+PROCESS = 170_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
 LEARNING = 120_000_000  # scikit-learn, for the cells
 NUMBER, SINGLE = 8, 4
 
 # What the data decide; measured on clouds that touch, and on images.
 FULLEST = 1.12  # the largest partition, compared with the mean
 LENT = 0.6  # rows lent, for each row and each further cell that sees it
+LENT_UNKNOWN = 1.0  # the same where the number of cells is not known yet
 ABROAD = 1.0  # nodes of other partitions in the lists of a partition, for each of its own
 
 # Bytes at the peak for each entry of a list; each includes the arrays that are written.
-OF_MERGING, OF_WEIGHING, OF_SHARED, OF_BLOCK = 40, 50, 40, 110
+OF_MERGING, OF_WEIGHING, OF_SHARED, OF_BLOCK = 30, 35, 40, 75
+
+
+def list_length(plan: Plan) -> int:
+    """Count the neighbors that are listed of each node, if there are so many."""
+    return max(1, min(plan.n_neighbors, plan.rows - 1))
 
 
 def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
@@ -30,7 +38,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     Parameters
     ----------
     plan : Plan
-        Of points.
+        Of points; its `lends` may be -1, not known yet.
     row_bytes : float, optional
         Bytes of the features of a row. By default they are dense, in float32.
 
@@ -41,13 +49,13 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     ... )
     >>> needs = bytes_needed(plan)
     >>> max(needs, key=needs.get), round(needs["find-neighbors"] / 1e6, -1)
-    ('find-neighbors', 970.0)
+    ('find-neighbors', 950.0)
     """
     width = SINGLE * plan.features if row_bytes is None else row_bytes
     chunk = min(plan.chunk_rows, plan.rows)
     several = plan.partitions > 1
     own = plan.rows / plan.partitions * (FULLEST if several else 1.0)
-    lent = min(LENT * plan.lends, plan.partitions - 1) * own
+    lent = _lent(plan) * own
     length = list_length(plan)
     entries = own * length
     abroad = ABROAD * own if several else 0.0
@@ -70,6 +78,25 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
         stages["compare-probes"] = _comparing(plan, chunk, width) + probes
         stages["probe"] = 3 * probes
     return {stage: int(PROCESS + size) for stage, size in stages.items()}
+
+
+def check_largest(plan: Plan, rows: int, row_bytes: float) -> None:
+    """Refuse to go on if too many rows came to a partition; `rows` are its own and those lent to it."""
+    need = PROCESS + _searching(plan, rows, row_bytes)
+    if need <= (1 + UNCERTAINTY) * plan.max_memory:
+        return
+    problem = (
+        f"the largest of {plan.partitions} partitions sees {rows:,} rows and needs {memory_text(need)}, "
+        f"and a process may take {memory_text(plan.max_memory)}"
+    )
+    enough = math.ceil(1.1 * plan.partitions * need / plan.max_memory)
+    raise NotEnoughMemory("max_memory", problem, f"allow more, or use {enough} partitions in a new directory")
+
+
+def _lent(plan: Plan) -> float:
+    """Guess how many partitions each row is lent to: where there are few, several of its cells share one."""
+    others, wanted = plan.partitions - 1, LENT * plan.lends if plan.lends >= 0 else LENT_UNKNOWN
+    return others * -math.expm1(-wanted / others) if others else 0.0
 
 
 def _searching(plan: Plan, rows: float, width: float) -> float:

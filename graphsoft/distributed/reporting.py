@@ -80,7 +80,7 @@ def _notes(told: Told) -> list[str]:
             f"{plan.weights} weights, union"
         )
     if nodes < plan.rows:
-        notes.append(f"{plan.rows} rows are {nodes} distinct points")
+        notes.append(f"{plan.rows} rows are {nodes} distinct points, of whose graph the figures are")
     if plan.partitions == 1:
         notes.append("one partition")
     elif plan.kind == "points":

@@ -9,23 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.cell_search import Cells, directed
+from graphsoft.distributed.cell_search import Cells
 from graphsoft.distributed.files import ArrayFile, rows_in_sections
 from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import warn
+from graphsoft.neighbors.points import Points, first_copies
 
 if TYPE_CHECKING:
     from graphsoft.distributed.sources import Source
 
-__all__ = ["Routed", "route", "routed_rows"]
+__all__ = ["Routed", "route", "routed_copies", "routed_rows"]
 
 
 def route(run: Run, source: Source, plan: Plan) -> list[Record]:
     """Sort the rows of every chunk by partition: stage "route-rows".
 
-    Its records tell how many rows of a chunk each partition gets, and how many are lent to it.
+    Its records tell how many distinct rows of a chunk each partition gets, and how many are lent to it. If
+    one gets so many that a process has no room for them, the run ends here.
     """
     records = run.stage(
         "route-rows", route_rows, plan.chunks, source=source, metric=plan.metric,
@@ -34,43 +37,67 @@ def route(run: Run, source: Source, plan: Plan) -> list[Record]:
     empty = sum(int(record["without_direction"]) for record in records)
     if empty:
         warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
+    seen = np.sum([record["own"] + record["lent"] for record in records], axis=0)
+    routed = sum(int(record["own"].sum()) for record in records)
+    check_largest(plan, int(seen.max()), sum(int(record["bytes"]) for record in records) / routed)
     return records
 
 
 def route_rows(
     where: Where, source: Source, metric: str, chunk_rows: int, partitions: int, lends: int
 ) -> dict[str, Any]:
-    """Sort the rows of a chunk by (partition, row), and those lent by (partition they are lent to, row)."""
+    """Sort the rows of a chunk by (partition, row), and those lent by (partition they are lent to, row).
+
+    Of identical rows only the first is routed; of the others it is written down which one that is.
+    """
     start = where.part * chunk_rows
     values = source.rows(start, min(start + chunk_rows, source.n))
-    count = values.shape[0]
+    points = Points.of(values, metric)
+    heads, place = np.unique(first_copies(points), return_inverse=True)
+    if len(heads) < len(points):
+        values = values[heads]
+    dead = np.flatnonzero(points.factors[heads] == 0)  # they have no neighbors anywhere, so each partition
+    del points  # takes some of them
     if partitions == 1:
-        parts = np.zeros((count, 1), dtype=np.int32)
+        parts = np.zeros((len(heads), 1), dtype=np.int32)
     else:
         parts = Cells.read(where, metric).partitions_of(values, lends)
-    alive = directed(values, metric)
-    dead = np.flatnonzero(~alive)  # they have no neighbors anywhere, so all partitions take some of them
-    parts[dead, 0], parts[dead, 1:] = (start + dead) * partitions // source.n, -1
+    rows = start + heads
+    parts[dead, 0], parts[dead, 1:] = rows[dead] * partitions // source.n, -1
     own = np.argsort(parts[:, 0], kind="stable")
+    own_counts = np.bincount(parts[:, 0], minlength=partitions)
     places, ranks = np.nonzero(parts[:, 1:] >= 0)
     to = parts[places, 1 + ranks]
-    order = np.lexsort((places, to))
-    lent = places[order]
-    own_counts, lent_counts = (np.bincount(each, minlength=partitions) for each in (parts[:, 0], to))
-    arrays = {"rows": start + own, "lent-rows": start + lent, "lent-owners": parts[lent, 0]}
-    own_ptr, lent_ptr = (np.append(0, np.cumsum(each)) for each in (own_counts, lent_counts))
-    cuts = {"rows": own_ptr, "lent-rows": lent_ptr, "lent-owners": lent_ptr}
-    for name, some, ptr in (("features", own, own_ptr), ("lent-features", lent, lent_ptr)):
-        part = values if partitions == 1 and len(some) == count else values[some]
-        made, cut = rows_in_sections(name, part, ptr) if source.sparse else ({name: part}, {name: ptr})
-        arrays, cuts = arrays | made, cuts | cut
+    lent, lent_counts = places[np.lexsort((places, to))], np.bincount(to, minlength=partitions)
+    arrays, cuts = _copies(parts[place, 0], start, heads[place], partitions)
+    for name, some, counts in (("", own, own_counts), ("lent-", lent, lent_counts)):
+        ptr = np.append(0, np.cumsum(counts))
+        numbers = {f"{name}rows": rows[some]} | ({"lent-owners": parts[lent, 0]} if name else {})
+        part = values if partitions == 1 and not name else values[some]
+        made, cut = _features(f"{name}features", part, ptr)
+        arrays, cuts = arrays | numbers | made, cuts | dict.fromkeys(numbers, ptr) | cut
     where.write(arrays, cuts)
-    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead)}
+    size = values.data.nbytes + values.indices.nbytes if source.sparse else values.nbytes
+    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead), "bytes": size}
+
+
+def _copies(
+    part: Array, start: int, first: Array, partitions: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """List the rows of a chunk that equal an earlier one, by partition, and that earlier one."""
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    copies = copies[np.argsort(part[copies], kind="stable")]
+    arrays = {"copies": start + copies, "copies-of": start + first[copies]}
+    return arrays, dict.fromkeys(arrays, np.searchsorted(part[copies], np.arange(partitions + 1)))
+
+
+def _features(name: str, values: Any, ptr: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+    return rows_in_sections(name, values, ptr) if sp.issparse(values) else ({name: values}, {name: ptr})
 
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """Rows that came to a partition, from all chunks.
+    """Rows that came to a partition, from all chunks, and of each chunk no two that are identical.
 
     Attributes
     ----------
@@ -117,6 +144,16 @@ def routed_rows(
     fill = _filled_sparse if sparse else _filled
     rows, owned = np.concatenate(numbers), np.concatenate(owners)
     return Routed(rows, owned, fill(where, orders, lent, len(rows), entries))
+
+
+def routed_copies(where: Where, chunks: int) -> tuple[Array, Array]:
+    """Read the other rows of this task's partition, and for each the identical one that was routed."""
+    rows, first = [], []
+    for chunk in range(chunks):
+        with where.open("route-rows", chunk) as file:
+            rows.append(file.section("copies", where.part))
+            first.append(file.section("copies-of", where.part))
+    return np.concatenate(rows), np.concatenate(first)
 
 
 def _numbers(file: ArrayFile, part: int, lent: bool) -> tuple[Array, Array]:

@@ -70,8 +70,8 @@ class Run:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._sweep()
-        self._open.close()
+        with self._open:
+            self._sweep()
 
     def expect(self, stages: Mapping[str, int]) -> None:
         """Say which stages will come, in their order, and how many tasks each has, as far as is known.
@@ -85,7 +85,7 @@ class Run:
         self._write_stages()
 
     def stage(
-        self, name: str, work: Work, parts: Sequence[int], *, here: bool = False, **known: Any
+        self, name: str, work: Work, parts: Sequence[int], /, *, here: bool = False, **known: Any
     ) -> list[Record]:
         """Do a task for each part, and return their records in the order of `parts`.
 
@@ -207,9 +207,12 @@ class Run:
         text = json.dumps({"stages": stages}).encode()  # the order counts too
         if text == self._written:
             return
-        self.directory.mkdir(parents=True, exist_ok=True)
-        write_atomic(self.directory / STAGES, lambda file: file.write(text))
-        self._written = text
+        with suppress(
+            OSError
+        ):  # the run does not depend on it, and a task will say what is wrong with the disk
+            self.directory.mkdir(parents=True, exist_ok=True)
+            write_atomic(self.directory / STAGES, lambda file: file.write(text))
+            self._written = text
 
 
 def planned_stages(directory: Path) -> dict[str, int]:

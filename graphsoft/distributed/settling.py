@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.growing import Units, leaders_of, places_in, units_of
+from graphsoft.distributed.growing import Units, ends_of, leaders_of, places_in, replaced, units_of
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, contraction
@@ -109,17 +109,31 @@ def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partit
     """Move nodes of a block to the partitions of their neighbors; each block may use its part of the room."""
     with where.open("sort-edges", where.part) as file:
         ptr, columns, weights = (file.array(name) for name in ("ptr", "columns", "weights"))
-    own = np.arange(starts[where.part], starts[where.part + 1], dtype=np.int32)
-    ends = np.union1d(np.unique(columns), own)
+    start, stop = int(starts[where.part]), int(starts[where.part + 1])
+    ends, columns, first = _with_own(*ends_of(columns), start, stop)
     found = parts_of(where, labels, "labels", ends, starts)
-    columns = places_in(ends, columns)
-    first = int(np.searchsorted(ends, starts[where.part]))
     counts = np.diff(ptr)
-    here = slice(first, first + len(own))
+    here = slice(first, first + stop - start)
     crossing = weights[np.repeat(found[here], counts) != found[columns]].sum()
     move_nodes(Rows(ptr, columns, weights), counts + 1, first, found, _room(loads) / (len(starts) - 1))
     where.write({"labels": found[here]})
     return {"crossing": crossing} | _counted(found[here], counts, partitions)
+
+
+def _with_own(ends: Array, places: Array, start: int, stop: int) -> tuple[Array, Array, int]:
+    """Add all nodes from `start` to `stop` to the ends of edges: these, places of columns, the first place.
+
+    Examples
+    --------
+    >>> _with_own(np.array([1, 4, 9]), np.array([2, 0, 1]), 3, 6)
+    (array([1, 3, 4, 5, 9]), array([4, 0, 2]), 1)
+    """
+    first, last = np.searchsorted(ends, (start, stop)).tolist()
+    own = np.arange(start, stop, dtype=ends.dtype)
+    moved = np.arange(len(ends))
+    moved[first:last] = first + ends[first:last] - start
+    moved[last:] += stop - start - (last - first)
+    return np.concatenate([ends[:first], own, ends[last:]]), replaced(places, moved), first
 
 
 def number_nodes(where: Where, labels: str, first: Array) -> None:

@@ -170,3 +170,19 @@ def test_no_row_has_a_direction(tmp_path):
     values = np.zeros((30, 3))
     plan = plan_of(values, 4, metric="cosine", chunk_rows=10)
     assert lends_needed(Run(tmp_path), RowsInMemory(values), plan) == (1, 1.0)
+
+
+def test_identical_rows_take_no_room(tmp_path):
+    """Half of all rows are one place, which is one row of a partition in each chunk."""
+    values = clouds(2000)
+    values[::2] = 1.0
+    plan = plan_of(values, 4, lends=1)
+    run, source = Run(tmp_path), RowsInMemory(values)
+    choose_cells(run, source, plan)
+    own = sum(record["own"] for record in route(run, source, plan))
+    assert own.sum() == 1000 + 20
+    assert own.max() <= 1.3 * own.mean()
+    join(run, plan)
+    rows = [read(run, "rows", part) for part in plan.parts]
+    np.testing.assert_array_equal(np.sort(np.concatenate([each["rows"] for each in rows])), np.arange(2000))
+    assert all((np.diff(each["rows"]) > 0).all() for each in rows)

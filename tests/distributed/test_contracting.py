@@ -1,5 +1,7 @@
 """The central graph: it sums up the graph in blocks, keeps its components, and fits where it is divided."""
 
+import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +14,19 @@ from hypothesis import strategies as st
 
 from graphsoft.distributed import contracting
 from graphsoft.distributed.contracting import contract
-from graphsoft.distributed.dividing import OF_PROCESS, PART, divide, most_nodes, nodes_wanted
+from graphsoft.distributed.dividing import (
+    OF_ENTRY,
+    OF_PROCESS,
+    PART,
+    bytes_to_divide,
+    divide,
+    most_nodes,
+    nodes_wanted,
+)
+from graphsoft.distributed.files import open_arrays, rows_in_sections
 from graphsoft.distributed.merging import shares_of_goal
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Where
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.scales import grouped
@@ -119,6 +131,8 @@ def test_the_central_graph_sums_up_the_graph(cut, coarse_nodes, data):
         assert found.weights.shape[0] >= finest
         assert_sums(found, graph.adjacency.toarray())
         assert_same_components(found, graph)
+        with open_arrays(found.run.where("central", 0).record()) as record:
+            assert record.array("components") == graph.components.max() + 1
         labels, _ = found.labels((finest,))
         assert sorted(set(labels.tolist())) == list(range(finest))
 
@@ -212,6 +226,22 @@ def test_lone_nodes_join_by_the_largest_score(tmp_path):
     assert found.group[8] == found.group[4] != found.group[0]
 
 
+@few_examples
+@given(cut_graphs(weights=plain))
+def test_lone_nodes_join_the_best_that_is_not_lone(cut):
+    graph, part, partitions = cut
+    W, d = graph.adjacency.toarray(), graph.degrees
+    joined = (W > 0) & ~np.eye(len(W), dtype=bool)
+    lone = joined.any(axis=1) & ~(joined & (part[:, None] == part)).any(axis=1)
+    with tempfile.TemporaryDirectory() as folder:
+        found = contracted(folder, graph, part, (1,), 1, partitions=partitions)
+    for node in np.flatnonzero(lone & (joined & ~lone).any(axis=1)):
+        others = np.flatnonzero(joined[node] & ~lone)
+        scores = [engine.rounded(W[node, other] / d[other]) for other in others]
+        best = others[np.array(scores) == max(scores)]
+        assert found.group[node] in found.group[best]
+
+
 def test_chains_of_lone_nodes_join_one_after_the_other(tmp_path):
     W = np.zeros((10, 10))
     W[:5, :5] = 1 - np.eye(5)
@@ -268,8 +298,6 @@ def test_a_graph_without_edges(tmp_path):
 
 def room_for(nodes, entries):
     """A limit in which a graph of this size can just be divided."""
-    from graphsoft.distributed.dividing import bytes_to_divide
-
     return int(np.ceil(bytes_to_divide(nodes, entries) / PART)) + 1
 
 
@@ -278,9 +306,9 @@ def test_groups_merge_again_until_their_graph_fits(tmp_path):
     part = np.random.default_rng(0).integers(0, 2, len(graph)) + 2 * (label // 2)
     limit = room_for(90, 90 * 30)
     found = contracted(tmp_path, graph, part, (8,), 400, limit)
-    assert any(each.name.startswith("merge-groups") for each in Path(tmp_path, "done").iterdir())
+    assert any(each.name.startswith("merge-again") for each in Path(tmp_path, "done").iterdir())
     assert 80 <= found.weights.shape[0] < 400
-    assert found.weights.nnz <= (limit * PART - OF_PROCESS) / 110
+    assert found.weights.nnz <= (limit * PART - OF_PROCESS) / OF_ENTRY
     assert_sums(found, graph.adjacency.toarray())
     labels, _ = found.labels((8,))
     assert adjusted_rand(label, labels) > 0.95
@@ -320,6 +348,37 @@ def test_more_clusters_than_nodes_are_refused(tmp_path):
     count = found.weights.shape[0]
     with pytest.raises(InputError, match=rf"levels: asks for 19 clusters, and the small graph has {count}"):
         found.labels((19,))
+
+
+MEASURED = """
+import sys
+from pathlib import Path
+from graphsoft.distributed.dividing import divide_levels
+from graphsoft.distributed.tasks import Where
+from graphsoft.engine.grouping import Limits
+divide_levels(Where(sys.argv[1], "divided", 0), (600, 10), Limits(0, 600))
+status = Path("/proc/self/status").read_text()
+print(int(status.split("VmHWM:")[1].split()[0]) * 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak")
+def test_dividing_takes_no_more_than_was_counted(tmp_path):
+    nodes, each = 20_000, 60
+    rng = np.random.default_rng(0)
+    row = np.repeat(np.arange(nodes), each // 2)
+    column = (row + 1 + rng.laplace(size=len(row), scale=200).astype(int)) % nodes
+    half = sp.coo_array(
+        (rng.random(len(row)).astype(np.float32), (row, column)), shape=(nodes, nodes)
+    ).tocsr()
+    graph = graph_of(half + half.T)
+    arrays, _ = rows_in_sections("weights", sp.csr_array(graph.adjacency.astype(np.float32)))
+    where = Where(str(tmp_path), "central", 0)
+    where.write({**arrays, "edges": np.array(graph.adjacency.nnz / 2)})
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, tmp_path], capture_output=True, text=True, check=True, timeout=600
+    )
+    assert int(done.stdout) < bytes_to_divide(nodes, graph.adjacency.nnz)
 
 
 # The same answer

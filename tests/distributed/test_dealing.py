@@ -10,6 +10,7 @@ from graphsoft.distributed import dealing, gathering
 from graphsoft.distributed.dealing import bytes_needed, deal
 from graphsoft.distributed.edge_files import partitioned_graph
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.tasks import Task
 from graphsoft.errors import InputError
 from graphsoft.graph.reading import as_graph
 from naive.gathering import edges_once
@@ -88,7 +89,7 @@ def listings(draw):
     return n, edges
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(listings(), st.sampled_from([1, 2, 3, 8]), st.sampled_from(["npz", "csv"]), st.booleans())
 def test_any_list_of_edges(tmp_path_factory, listing, partitions, kind, gathers):
     n, edges = listing
@@ -169,4 +170,31 @@ def test_bytes_needed_fall_with_partitions(tmp_path):
     graph = partitioned_graph(folder, nodes=500)
     few, many = (bytes_needed(plan_of(500, partitions), graph) for partitions in (1, 8))
     assert few.keys() == many.keys()
-    assert all(few[stage] > many[stage] for stage in few if stage != "read-edges")
+    of_blocks = few.keys() - {"read-edges", "cut-groups"}
+    assert all(few[stage] > many[stage] for stage in of_blocks)
+
+
+def test_a_run_that_is_complete_does_nothing_again(tmp_path, small, monkeypatch):
+    _, records = dealt(tmp_path, random_edges(), 60, 4)
+
+    def refuse(task):
+        raise AssertionError(f"{task.where} was done again")
+
+    monkeypatch.setattr(Task, "__call__", refuse)
+    graph = partitioned_graph(tmp_path / "run-files", nodes=60)
+    again = deal(Run(tmp_path / "run"), graph, plan_of(60, 4))
+    assert [{k: v.tobytes() for k, v in one.items()} for one in again] == [
+        {k: v.tobytes() for k, v in one.items()} for one in records
+    ]
+
+
+def test_slices_of_any_size_give_the_same_blocks(tmp_path, small):
+    """How many edges are read at a time changes nothing."""
+    graph = partitioned_graph(write_parts(tmp_path / "files", random_edges(300, 6000), "csv", 300), nodes=300)
+    found = []
+    for memory in (1 << 20, 1 << 24):
+        run = Run(tmp_path / str(memory))
+        deal(run, graph, plan_of(300, 3, memory))
+        found.append([{k: v.tobytes() for k, v in one.items()} for one in read_all(run, "graph", 3)])
+        assert len(list((run.directory / "done" / "read-edges").iterdir())) >= 3
+    assert found[0] == found[1]

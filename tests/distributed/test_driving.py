@@ -240,6 +240,61 @@ def test_copies_of_points_are_one_node(tmp_path):
     assert np.isclose(h[0].mass.sum(), one[0].mass.sum(), rtol=1e-2)
 
 
+def test_copies_in_a_single_partition_are_as_on_one_machine(tmp_path):
+    rows = np.random.default_rng(5).integers(0, 300, 700)
+    h = graphsoft.hierarchy(X[rows], LEVELS, directory=tmp_path, partitions=1)
+    one = graphsoft.hierarchy(X[rows], LEVELS)
+    for level, other in zip(h, one, strict=True):
+        found = level.memberships.rows(np.arange(700)).toarray()
+        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
+        assert np.allclose(level.mass, other.mass, rtol=1e-12)
+
+
+AWKWARD = {
+    "one row": (np.ones((1, 2)), (1,), 1),
+    "identical rows": (np.ones((20, 3)), (1,), 3),
+    "two points, copied": (np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0), (2, 1), 3),
+    "as many partitions as rows": (X[:12], (3, 2), 12),
+    "islands": (np.concatenate([X[:15, :2] + 100 * i for i in range(30)]), (12, 4), 4),
+    "an outlier": (np.concatenate([X[:60, :2], [[1e6, 1e6]]]), (6, 2), 4),
+    "whole numbers": (np.random.default_rng(0).integers(0, 5, (100, 3)), (6, 2), 3),
+    "sparse": (sp.csr_array(np.where(np.abs(X[:200]) > 1, X[:200], 0)), (6, 2), 3),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_points(tmp_path, name):
+    rows, levels, partitions = AWKWARD[name]
+    n = rows.shape[0]
+    h = graphsoft.hierarchy(
+        rows, levels, n_neighbors=min(10, max(1, n - 1)), directory=tmp_path, partitions=partitions
+    )
+    one = graphsoft.hierarchy(rows, levels, n_neighbors=min(10, max(1, n - 1)))
+    for level, other in zip(h, one, strict=True):
+        memberships = level.memberships.rows(np.arange(n))
+        assert np.allclose(memberships.sum(axis=1), 1)
+        assert level.sizes.sum() == n
+        assert len(np.unique(np.asarray(level.labels))) == len(np.unique(other.labels))
+    assert h.report.components >= one.report.components
+
+
+def test_more_clusters_than_distinct_points_are_refused(tmp_path):
+    rows = np.repeat(X[:3], 10, axis=0)
+    with pytest.raises(InputError, match="5 clusters of 3 distinct"):
+        graphsoft.hierarchy(rows, (5, 2), n_neighbors=2, directory=tmp_path, partitions=2)
+
+
+def test_more_neighbors_than_points_are_warned_of(tmp_path):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="n_neighbors: 10 is more than the 7"):
+        graphsoft.hierarchy(X[:8], (3, 2), directory=tmp_path)
+
+
+def test_options_for_points_mean_nothing_to_graphs(tmp_path):
+    given = edge_files(tmp_path / "edges", graphsoft.knn_graph(X[:100]), 2)
+    with pytest.warns(graphsoft.GraphsoftWarning, match="n_neighbors=5"):
+        graphsoft.hierarchy(given, (3, 2), n_neighbors=5, directory=tmp_path / "run")
+
+
 def edge_files(folder, graph, files):
     """Write the edges of a graph to so many files."""
     upper = sp.triu(graph.adjacency).tocoo()

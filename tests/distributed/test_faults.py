@@ -93,6 +93,47 @@ def test_no_worker(tmp_path):
         run_stages(run)
 
 
+def test_workers_that_are_paused(client, tmp_path, answer):
+    alive(client)
+
+    def limit(memory, dask_worker):
+        dask_worker.memory_manager.memory_limit = memory
+        return dask_worker.status.name
+
+    until = time.monotonic() + 30
+    while set(client.run(limit, 1000).values()) != {"paused"}:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    try:
+        with (
+            Run(tmp_path, executor_of(client), patience=0.5) as run,
+            pytest.raises(graphsoft.RunStopped, match=r"make-numbers.*no worker that takes tasks.*paused"),
+        ):
+            run_stages(run)
+    finally:
+        client.run(limit, 2 * 10**9)
+    with Run(tmp_path, executor_of(client)) as run:
+        assert run_stages(run) == answer
+
+
+def test_ctrl_c(client, tmp_path, answer):
+    alive(client)
+
+    def interrupt(stage, done, total):
+        if (stage, done) == ("pass on", 1):
+            raise KeyboardInterrupt
+
+    with (
+        Run(tmp_path, executor_of(client), interrupt) as run,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        run_stages(run, ("slow", "any", "any"))
+    # the same cluster, in which tasks of the interrupted run may still be running
+    with Run(tmp_path, executor_of(client)) as run:
+        assert run_stages(run) == answer
+    assert len(executions(tmp_path)) <= TASKS + 2
+
+
 def test_cluster_that_is_gone(tmp_path):
     with LocalCluster(n_workers=1, dashboard_address=":0") as cluster:
         client = Client(cluster, set_as_default=False)
@@ -105,6 +146,7 @@ def test_cluster_that_is_gone(tmp_path):
 
 
 def test_work_that_raises(client, tmp_path):
+    alive(client)
     with Run(tmp_path, executor_of(client)) as run, pytest.raises(KeyError, match="a bug"):
         run_stages(run, ("raise", "pass-on", 3))
     until = time.monotonic() + 30

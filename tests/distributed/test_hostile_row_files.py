@@ -53,7 +53,7 @@ def test_npy_headers_that_lie_are_refused(tmp_path):
         "complex numbers": header(descr="<c8") + data,
         "records": header(descr=[("a", "<f8")]) + data,
         "text": header(descr="<U2") + data,
-        "dtype float128": header(descr="<f16") + data,
+        "dtype float128|no npy file": header(descr="<f16") + data,
         "is no npy file": b"\x93NUMPY\x01\x00\xff\xff{" + data,
         "no npy file": b"",
         "npy file": b"PK" + data,

@@ -62,8 +62,17 @@ def test_the_least_number_of_partitions_fits_and_one_less_does_not(memory, each)
 
 
 def test_what_fits_in_no_partition_is_refused():
-    with pytest.raises(InputError, match=r"max_memory: may need 2\.0 GB to read edges"):
+    with pytest.raises(InputError, match=r"max_memory: may need 2\.0 GB in the stage 'read-edges'"):
         partitions_of(1000, None, 10**9, lambda count: {"read-edges": 2e9})
+
+
+def test_what_grows_with_partitions_does_not_hide_those_that_fit():
+    def needed(count):
+        return {"sweep": 1e10 / count, "cells": 1e6 * count}
+
+    assert partitions_of(10**6, None, 10**9, needed) == 14
+    with pytest.raises(InputError, match="max_memory"):
+        partitions_of(10**6, None, 10**9, lambda count: {"sweep": 1e12 / count, "cells": 1e6 * count})
 
 
 def test_a_plan_does_not_depend_on_how_it_was_come_by(tmp_path):

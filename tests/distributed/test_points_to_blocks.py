@@ -166,7 +166,7 @@ AWKWARD = {
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_points(tmp_path, name):
     values = AWKWARD[name]
-    for partitions in (1, 4, 20):
+    for partitions in (1, 7):
         plan = plan_of(values, partitions, lends=3, chunk_rows=9)
         run, records = joined_in_blocks(tmp_path / str(partitions), values, plan)
         check_blocks(run, plan, records)
@@ -222,7 +222,7 @@ def test_other_metrics(tmp_path, metric):
         check_blocks(run, plan, records)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40),
     st.integers(1, 5),

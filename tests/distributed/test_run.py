@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.distributed import files
 from graphsoft.distributed.executors import DaskFutures, InThisProcess, executor_of
-from graphsoft.distributed.files import write_arrays
+from graphsoft.distributed.files import Unreadable, open_arrays, write_arrays
 from graphsoft.distributed.locking import is_held
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
@@ -246,6 +247,53 @@ def test_stage_done_here(tmp_path):
         assert executions(tmp_path).count("make-numbers-1") == 2
 
 
+def test_file_that_two_tasks_find_damaged_is_made_once(client, tmp_path):
+    for name, executor in {"here": InThisProcess(1), "dask": executor_of(client)}.items():
+        with Run(tmp_path / name, executor) as run:
+            run.stage("make-numbers", make, range(PARTS), seed=3)
+            flipped(tmp_path / name / "parts" / "make-numbers" / "1.arrays", 9)
+            run.stage("pass-on", pass_on, range(PARTS))
+            assert run.report()["make-numbers"]["again"] == 1
+            assert executions(tmp_path / name).count("make-numbers-1") == 2
+
+
+def test_files_of_others_are_not_made_again(tmp_path):
+    def read_another(where, path):
+        with open_arrays(Path(path)):
+            pass
+
+    for part, path in enumerate((tmp_path / "parts" / "unknown" / "0.arrays", tmp_path.parent / "0.arrays")):
+        with Run(tmp_path) as run, pytest.raises(Unreadable, match="is not there"):
+            run.stage(f"read-{part}", read_another, [0], path=str(path))
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_bugs_come_through(tmp_path, here):
+    def divide(where):
+        return {"quotient": 1 // where.part}
+
+    def connect(where):
+        raise ConnectionRefusedError("nobody answers")
+
+    with Run(tmp_path) as run:
+        with pytest.raises(ZeroDivisionError):
+            run.stage("divide", divide, [0], here=here)
+        with pytest.raises(ConnectionRefusedError, match="nobody answers"):
+            run.stage("connect", connect, [0], here=here)
+
+
+def test_file_systems_without_locks(tmp_path, monkeypatch):
+    def refuse(handle, operation):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("graphsoft.distributed.locking.fcntl.flock", refuse)
+    with Run(tmp_path):
+        assert is_held(tmp_path) is None
+        run = Run(tmp_path)
+        run.expect({"make-numbers": 1})
+        assert "at work" not in str(status(tmp_path))
+
+
 def test_names_of_stages(tmp_path):
     run = Run(tmp_path)
     run.stage("make-numbers", make, range(PARTS), seed=3)
@@ -269,22 +317,23 @@ def test_expected_stages(tmp_path):
     assert str(status(tmp_path)).endswith("finished")
 
 
-def test_one_bar_for_all_stages(tmp_path):
-    planned = {"make-numbers": PARTS, "pass-on": PARTS, "add-up": 1}
-    for _ in range(2):  # the second time, nothing is left to be done
-        parts = []
-        watch = Watch("hierarchy", ["neighbors"])
-        watch.bar = Bar(watch.run, io.StringIO())
-        watch.bar.step = lambda stage, done: parts.append(watch.run.part)
-        try:
-            with Run(tmp_path, progress=watch) as run:
-                run.expect(planned)
-                run_stages(run)
-        finally:
-            watch.bar.close()
-        assert parts == sorted(parts)
-        assert parts[-1] == 1.0
-        assert 1 / 3 in parts
+@pytest.mark.parametrize("resumed", [False, True])
+def test_one_bar_for_all_stages(tmp_path, resumed):
+    if resumed:
+        with Run(tmp_path) as run:
+            run_stages(run)
+    parts, watch = [], Watch("hierarchy", ["neighbors"])
+    watch.bar = Bar(watch.run, io.StringIO())
+    watch.bar.step = lambda stage, done: parts.append(watch.run.part)
+    try:
+        with Run(tmp_path, progress=watch) as run:
+            run.expect({"make-numbers": PARTS, "pass-on": PARTS, "add-up": 1})
+            run_stages(run)
+    finally:
+        watch.bar.close()
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+    assert 1 / 3 in parts
 
 
 def test_interrupted_run_goes_on(tmp_path):

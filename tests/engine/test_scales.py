@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsoft.engine.scales import BATCHES, Layer, Scales, carried, contraction, nested_steps
+from graphsoft.engine.scales import (
+    BATCHES,
+    Layer,
+    Scales,
+    carried,
+    coarsened,
+    contraction,
+    merged_along_edges,
+    nested_steps,
+)
 from naive import engine, moving
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain
@@ -71,6 +80,28 @@ def test_contraction_reaches_its_size_and_keeps_homes_apart(graph, fewest, data)
     assert moving.is_nested(wholes(scales)[-1], homes)
     for below, above in pairwise(scales.layers):
         assert len(above) < len(below)
+
+
+@given(graphs(), st.integers(1, 9), st.data())
+def test_merging_along_edges_keeps_components_and_uses_given_degrees(graph, fewest, data):
+    more = data.draw(st.lists(st.integers(0, 9), min_size=len(graph), max_size=len(graph)))
+    layer = Layer.of(graph)
+    group = merged_along_edges(Layer(graph, layer.keys, graph.degrees + np.array(more)), fewest)
+    components = int(graph.components.max()) + 1
+    assert group.max() + 1 == min(len(graph), max(fewest, components))
+    assert moving.is_nested(group, graph.components)
+    first = np.unique(group, return_index=True)[1]
+    assert (np.diff(first) > 0).all()  # numbered by the lowest nodes
+    if not any(more) and fewest >= components:
+        coarse = coarsened(graph, fewest)
+        assert moving.same_partition(group, wholes(coarse)[-1])
+
+
+def test_degrees_that_are_given_decide_which_pair_merges():
+    graph = graph_of(np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]]))
+    for heavy, expected in (([9, 9, 1, 1], [0, 1, 2, 2]), ([1, 1, 9, 9], [0, 0, 1, 2])):
+        layer = Layer(graph, Layer.of(graph).keys, np.array(heavy, dtype=float))
+        assert merged_along_edges(layer, 3).tolist() == expected
 
 
 def test_merges_follow_edges_within_homes_while_there_are_any():
