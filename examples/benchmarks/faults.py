@@ -6,10 +6,10 @@
 Every run has a directory, a process that calls ``graphsoft.hierarchy``, and two worker processes of it. At
 random times, ``--every`` so many seconds on average, something happens to one of them, until the run is done:
 a worker is killed; or the process with the call, after which the call is made again in the same directory; or
-a worker is stopped, and goes on a minute later. Times and kinds follow from the seed and the number of the
-run. The script prints what happened in each run, the tasks that were done again in the last process, and
-whether the digest of the result is that of a run in one process that nothing happened to. It ends with an
-error if some run has not finished, or has another digest.
+a worker is stopped, and goes on a minute later, never two at once. Times and kinds follow from the seed and
+the number of the run. The script prints what happened in each run, the tasks that were done again in the last
+process, and whether the digest of the result is that of a run in one process that nothing happened to. It
+ends with an error if some run has not finished, or has another digest.
 
 Only for Linux: killed workers are found in /proc.
 """
@@ -115,7 +115,7 @@ class Faults:
             self.happened[kind] += 1
             return
         workers = self.workers(process.pid)
-        if not workers:
+        if not workers or (kind == "stop" and self.stopped):  # somebody has to work
             return
         pid = int(self.random.choice(workers))
         with contextlib.suppress(ProcessLookupError):
@@ -240,6 +240,7 @@ def main():
         found = (call if name == "alone" else call_with_workers)(*given[:2], options.partitions, *given[2:])
         print(json.dumps(found))
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that nothing stopped is left behind
     with tempfile.TemporaryDirectory(dir=options.directory) as options.directory:
         points = Path(options.directory, "points.npy")
         write_points(points, options.points)

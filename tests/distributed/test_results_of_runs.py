@@ -1,0 +1,81 @@
+"""What a real run leaves in its directory is read as it should be, and fits together."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import graphsoft
+from graphsoft.linalg.memberships import likeliest
+from shared.shapes import cloud
+
+POINTS = np.vstack([cloud(300, centers=6), cloud(300, centers=6)[:20]]).astype(np.float32)  # 20 are copies
+
+
+@pytest.fixture(scope="module", params=["one partition", "partitions", "sparse", "graph"])
+def run(request, tmp_path_factory):
+    """The result of a run, and the points if there are any."""
+    directory = tmp_path_factory.mktemp("run")
+    partitions = 1 if request.param == "one partition" else 3
+    if request.param == "graph":
+        edges = nx.planted_partition_graph(6, 20, 0.6, 0.02, seed=1)
+        nx.write_edgelist(edges, directory / "graph.edges", data=False)
+        X = graphsoft.partitioned_graph(directory / "graph.edges")
+        return graphsoft.hierarchy(X, [6, 2], directory=directory / "run", partitions=partitions), None
+    X, metric = POINTS, "euclidean"
+    if request.param == "sparse":
+        X, metric = sp.csr_array(np.where(POINTS > 0, POINTS, 0)), "cosine"
+        X = X[np.diff(X.indptr) > 0]
+    options = {"n_neighbors": 6, "metric": metric, "partitions": partitions}
+    return graphsoft.hierarchy(X, [8, 3], directory=directory / "run", **options), X
+
+
+def test_labels_are_the_likeliest_clusters(run):
+    h, _ = run
+    for level in h:
+        shares = level.memberships.rows(range(len(level.labels)))
+        assert np.allclose(shares.sum(axis=1), 1.0)
+        labels = np.asarray(level.labels)
+        assert (likeliest(shares) == labels).all()
+        assert (np.bincount(labels, minlength=shares.shape[1]) == level.sizes).all()
+        seen = np.concatenate([rows for rows, _ in level.memberships.blocks()])
+        assert sorted(seen.tolist()) == [*range(len(labels))]
+
+
+def test_levels_fit_each_other(run):
+    h, _ = run
+    below, above = (level.memberships.rows(range(h.plan.rows)) for level in h)
+    assert abs(below @ h[0].parents - above).max() < 1e-12
+    assert np.allclose(h[0].parents.T @ h[0].mass, h[1].mass)
+    assert np.allclose(h[0].graph.sum(axis=1), h[0].mass)
+    assert h[0].mass.sum() == pytest.approx(h.summary.total_weight)
+    assert h.tree.level_sizes == h.plan.levels
+    assert h.to_linkage().shape == (h.plan.levels[0] - 1, 4)
+
+
+def test_old_rows_are_found_again(run):
+    h, X = run
+    if X is None:
+        return
+    for level in (0, 1):
+        found = h.predict_proba(X, level)
+        assert abs(found - h[level].memberships.rows(range(h.plan.rows))).max() == 0
+
+
+def test_saved_and_sampled(run, tmp_path):
+    h, X = run
+    h.name_clusters({"1-0": "first"}).save(tmp_path / "copy")
+    copy = graphsoft.load(tmp_path / "copy")
+    assert copy.cluster_names == {"1-0": "first"}
+    assert (np.asarray(copy[0].labels) == np.asarray(h[0].labels)).all()
+    sample = copy.sample(h.plan.rows)
+    assert sample.report.nodes == h.plan.rows
+    assert sample[0].memberships.shape == (h.plan.rows, h.plan.levels[0])
+    if X is None:
+        assert sample.graph.adjacency.nnz == 2 * h.report.edges
+        assert np.allclose(sample[0].mass, h[0].mass)
+    else:
+        assert (copy.predict(X[:5]) == h.predict(X[:5])).all()
+    assert copy.sample(40).describe()
+    assert copy.explore(max_points=30).content.head["points"] == h.plan.rows
+    assert str(graphsoft.load(h.directory).report) == str(h.report)
