@@ -256,8 +256,8 @@ def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int)
 def _merged_again(run: Run, gathered: Gathered, shares: Array, across: bool, number: int) -> _Coarse:
     """Merge groups of partitions that become one, and sum the edges between what they became."""
     parts, merged, rows = range(len(shares)), f"merge-groups-{number}", f"sum-groups-{number}"
-    known: dict[str, Any] = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
-    records = run.stage(merged, merge_groups, parts, **known)
+    known = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
+    records = run.stage(merged, merge_groups, parts, **dict[str, Any](known))
     offsets = _offsets([int(each["groups"]) for each in records])
     records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
     return _coarse(records, offsets, merged, rows, (merged, rows))
