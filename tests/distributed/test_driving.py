@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import graphsoft
 from distributed import Client, LocalCluster
 from graphsoft import InputError
+from graphsoft.distributed import sweeping
 from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
@@ -248,6 +249,41 @@ def test_copies_in_a_single_partition_are_as_on_one_machine(tmp_path):
         found = level.memberships.rows(np.arange(700)).toarray()
         assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
         assert np.allclose(level.mass, other.mass, rtol=1e-12)
+
+
+def test_what_is_large_goes_through_files_and_changes_nothing(tmp_path, monkeypatch, expected):
+    monkeypatch.setattr(sweeping, "LARGE", 64)
+    monkeypatch.setattr(sweeping, "MANY", 5)
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+    assert any(path.name.endswith("-masses") for path in (tmp_path / "done").iterdir())
+    assert digest(tmp_path) == expected
+
+
+@pytest.fixture
+def hungry(monkeypatch):
+    """Searching needs the more memory, the more other partitions see each point."""
+
+    def needed(plan, row_bytes=None):
+        return {"find-neighbors": 1e9 * (1 + plan.lends) / plan.partitions}
+
+    monkeypatch.setattr("graphsoft.distributed.planning.points_bytes", needed)
+    monkeypatch.setattr("graphsoft.distributed.driving.LENDS", 0)
+
+
+def test_more_partitions_are_made_if_more_of_them_must_see_each_point(tmp_path, hungry):
+    asked = {"max_memory": "600MB"}
+    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "open", **asked)
+    assert h.plan.partitions > 3
+    assert 1e9 * (1 + h.plan.lends) / h.plan.partitions <= 0.75 * 6e8
+    fixed = {**asked, "partitions": h.plan.partitions}
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "given", **fixed)
+    assert digest(tmp_path / "open") == digest(tmp_path / "given")
+
+
+def test_a_partition_that_becomes_too_large_is_refused_with_the_number_to_use(tmp_path, hungry):
+    with pytest.raises(InputError, match=r"partitions: got 3, .* use at least [4-9]"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, max_memory="600MB", partitions=3)
+    assert not (tmp_path / "done" / "route-rows").exists()
 
 
 AWKWARD = {
