@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 import graphsoft
 from distributed import Client, LocalCluster
 from graphsoft import InputError
-from graphsoft.distributed import sweeping
 from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
@@ -76,18 +75,6 @@ def test_what_a_result_can_be_asked(directory, one_machine):
     assert (h.predict(X[:50], 0) == np.asarray(h[0].labels)[:50]).mean() > 0.95
     steps = one_machine[0].memberships.T @ one_machine.graph.adjacency @ one_machine[0].memberships
     assert np.isclose(h.summary.steps.sum(), steps.sum(), rtol=1e-2)
-
-
-def test_a_single_partition_gives_what_one_machine_gives(tmp_path, one_machine):
-    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path, partitions=1)
-    for level, other in zip(h, one_machine, strict=True):
-        found = level.memberships.rows(np.arange(len(X))).toarray()
-        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
-        assert (np.asarray(level.labels) == other.labels).all()
-        assert np.allclose(level.mass, other.mass, rtol=1e-12)
-        assert np.isclose(level.report.log_likelihood, other.report.log_likelihood, rtol=1e-8)
-        assert level.report.sweeps == other.report.sweeps
-    assert h.report.edges == one_machine.report.edges
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -241,24 +228,6 @@ def test_copies_of_points_are_one_node(tmp_path):
     assert np.isclose(h[0].mass.sum(), one[0].mass.sum(), rtol=1e-2)
 
 
-def test_copies_in_a_single_partition_are_as_on_one_machine(tmp_path):
-    rows = np.random.default_rng(5).integers(0, 300, 700)
-    h = graphsoft.hierarchy(X[rows], LEVELS, directory=tmp_path, partitions=1)
-    one = graphsoft.hierarchy(X[rows], LEVELS)
-    for level, other in zip(h, one, strict=True):
-        found = level.memberships.rows(np.arange(700)).toarray()
-        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
-        assert np.allclose(level.mass, other.mass, rtol=1e-12)
-
-
-def test_what_is_large_goes_through_files_and_changes_nothing(tmp_path, monkeypatch, expected):
-    monkeypatch.setattr(sweeping, "LARGE", 64)
-    monkeypatch.setattr(sweeping, "MANY", 5)
-    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
-    assert any(path.name.endswith("-masses") for path in (tmp_path / "done").iterdir())
-    assert digest(tmp_path) == expected
-
-
 @pytest.fixture
 def hungry(monkeypatch):
     """Searching needs the more memory, the more other partitions see each point."""
@@ -360,48 +329,3 @@ def test_limits_of_children_are_kept(tmp_path):
     children = np.bincount(h[0].parents.toarray().argmax(axis=1), minlength=LEVELS[1])
     assert children.min() >= 2
     assert children.max() <= 4
-
-
-@pytest.mark.parametrize(
-    ("changed", "named"),
-    [
-        ({"levels": "auto"}, "levels"),
-        ({"levels": (2000, 4)}, "levels"),
-        ({"method": "ward"}, "method"),
-        ({"polish": False}, "method"),
-        ({"method": graphsoft.Relation(support="dense")}, "method"),
-        ({"method": [graphsoft.Relation(rounds=2), "relation"]}, "method"),
-        ({"must_link": [(0, 1)]}, "must_link"),
-        ({"cannot_link": [(0, 1)]}, "cannot_link"),
-        ({"known": {0: 1}}, "known"),
-        ({"neighbors": object()}, "neighbors"),
-        ({"time_limit": 10}, "time_limit"),
-        ({"features": X}, "features"),
-        ({"names": list(range(len(X)))}, "names"),
-        ({"affinity": "precomputed"}, "affinity"),
-        ({"rng": 0}, "rng"),
-        ({"partitions": 0}, "partitions"),
-        ({"partitions": len(X) + 1}, "partitions"),
-        ({"max_memory": "much"}, "max_memory"),
-        ({"max_memory": "10MB"}, "max_memory"),
-        ({"client": "tcp://somewhere"}, "client"),
-        ({"directory": ""}, "directory"),
-        ({"directory": 3}, "directory"),
-    ],
-)
-def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
-    with pytest.raises(InputError, match=named):
-        graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
-    assert not (tmp_path / "run" / "done").exists()
-
-
-@pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])
-def test_a_directory_is_needed_for(argument):
-    with pytest.raises(InputError, match="directory"):
-        graphsoft.hierarchy(X, LEVELS, **{argument: 3})
-
-
-def test_files_need_a_directory(tmp_path):
-    np.save(tmp_path / "rows.npy", X)
-    with pytest.raises(InputError, match="directory"):
-        graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)
