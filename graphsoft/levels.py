@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.aliases import Progress
+from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.driving import drive
 from graphsoft.distributed.edge_files import PartitionedGraph
@@ -226,7 +226,11 @@ def hierarchy(
     )  # fmt: skip
     progress = callback("progress", progress)
     if directory is not None:
-        return StoredHierarchy.open(drive(X, settings, directory, client, max_memory, partitions, progress))
+        drive(X, settings, directory, client, max_memory, partitions, progress)
+        stored = StoredHierarchy.open(directory)
+        if stored.plan.sparse:
+            _warn_of_a_large_cluster(stored[-1].sizes, settings.levels)
+        return stored
     random = generator("rng", rng)
     deadline = _deadline(time_limit, settings)
     began = time.perf_counter()
@@ -245,7 +249,9 @@ def hierarchy(
     report = Report.of(sample.graph, reports, reasons, seconds)
     found = tuple(Level.of(sample.graph, *each) for each in zip(fitted, reports, strict=True))
     if isinstance(given, Features) and sp.issparse(given.values):
-        _warn_of_a_large_cluster(found)
+        _warn_of_a_large_cluster(
+            np.bincount(found[-1].labels, minlength=settings.levels[-1]), settings.levels
+        )
     return Hierarchy(found, sample.graph, report, settings, sample.given_features or beside)
 
 
@@ -275,15 +281,17 @@ def _deadline(time_limit: Any, settings: Settings) -> Deadline:
     return Deadline.after(seconds)
 
 
-def _warn_of_a_large_cluster(levels: Sequence[Level]) -> None:
-    """Warn if one cluster has half of all texts, and twice an even share: they may share no words."""
-    sizes = np.bincount(levels[-1].labels, minlength=len(levels[-1].mass))
+def _warn_of_a_large_cluster(sizes: Array, levels: Sequence[int]) -> None:
+    """Warn if one cluster at the top has half of all texts, and twice an even share: they may share no words.
+
+    `sizes` are those of the top level, `levels` says how many clusters each level has.
+    """
     largest, texts = int(sizes.argmax()), int(sizes.sum())
     if sizes[largest] <= texts * max(1 / 2, 2 / len(sizes)):
         return
     remedy = "leave out texts that share no word with another, or ask for more clusters at the top"
     if len(levels) > 1:
-        even = len(levels[-2].mass) // len(sizes)
+        even = levels[-2] // len(sizes)
         remedy += f", or limit them: max_children={2 * even}"
     share = f"holds {sizes[largest] / texts:.0%} of all points, as is common for short texts"
     warn(f"cluster {len(levels) - 1}-{largest}, of {len(sizes)} at the top, {share}; {remedy}")

@@ -47,7 +47,7 @@ def drive(
     max_memory: int | str | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
-) -> Path:
+) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
     Parameters
@@ -62,11 +62,6 @@ def drive(
         Bytes that a process may take.
     partitions : int, optional
     progress : callable, optional
-
-    Returns
-    -------
-    Path
-        The directory, with the whole result.
     """
     folder = _folder(directory)
     method = _method(settings)
@@ -79,10 +74,10 @@ def drive(
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
-            if (folder / SUMMARY).exists():
-                return folder
             try:
-                _Drive(run, plan, settings, method, partitions).drive(data)
+                if not (folder / SUMMARY).exists():
+                    _Drive(run, plan, settings, method, partitions).drive(data)
+                return
             except _TooFewPartitions as error:
                 lends = error.lends
                 _clear(folder)

@@ -1,0 +1,91 @@
+"""The same rows in any form give the same result."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import graphsoft
+from shared.runs import LEVELS, digest, nested_clouds
+
+X, _ = nested_clouds(400)
+GIVEN = {"partitions": 2, "max_memory": "2GB"}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("expected")
+    graphsoft.hierarchy(X, LEVELS, directory=folder, **GIVEN)
+    return digest(folder)
+
+
+def as_memmap(folder):
+    np.save(folder / "rows.npy", X)
+    return np.load(folder / "rows.npy", mmap_mode="r")
+
+
+def as_parquet(folder):
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    for number, some in enumerate(np.array_split(np.arange(len(X)), 3)):
+        frame.iloc[some].to_parquet(folder / f"part-{number}.parquet")
+    return [folder / f"part-{number}.parquet" for number in range(3)]
+
+
+def as_dask(folder):
+    import dask.array as da
+
+    return da.from_array(X, chunks=(150, 3))
+
+
+def as_h5ad(folder):
+    import anndata
+
+    anndata.AnnData(X).write_h5ad(folder / "rows.h5ad")
+    return folder / "rows.h5ad"
+
+
+def as_zarr(folder):
+    import zarr
+
+    zarr.save_array(str(folder / "rows.zarr"), X)
+    return folder / "rows.zarr"
+
+
+def as_path(folder):
+    np.save(folder / "rows.npy", X)
+    return str(folder / "rows.npy")
+
+
+@pytest.mark.parametrize("form", [as_memmap, as_parquet, as_dask, as_h5ad, as_zarr, as_path])
+def test_forms(tmp_path, expected, form):
+    (tmp_path / "input").mkdir()
+    given = form(tmp_path / "input")
+    h = graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
+    again = graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert again.report == h.report
+
+
+def test_a_dask_array_and_workers(tmp_path, expected, client):
+    graphsoft.hierarchy(as_dask(tmp_path), LEVELS, directory=tmp_path, client=client, **GIVEN)
+    assert digest(tmp_path) == expected
+
+
+def test_sparse_rows(tmp_path):
+    rows = sp.csr_array(np.where(X > 1, X, 0)[(X > 1).any(axis=1)])
+    h = graphsoft.hierarchy(rows, LEVELS, directory=tmp_path, metric="cosine", **GIVEN)
+    one = graphsoft.hierarchy(rows, LEVELS, metric="cosine")
+    assert np.isclose(h[-1].report.trace[0], one[-1].report.trace[0], rtol=0.01)
+    assert h.summary.plan.sparse
+
+
+def test_texts_of_which_one_cluster_has_most_are_warned_of(tmp_path):
+    topic = np.repeat([0, 1, 2, 3], [240, 20, 20, 20])
+    random = np.random.default_rng(0)
+    words = (random.random((300, 40)) < np.where(np.arange(40) // 10 == topic[:, None], 0.6, 0.02)) * 1.0
+    rows = sp.csr_array(words * random.random((300, 40)))
+    options = {"metric": "cosine", "levels": (12, 4)}
+    with pytest.warns(graphsoft.GraphsoftWarning, match="of all points, as is common for short texts"):
+        graphsoft.hierarchy(rows, **options)
+    with pytest.warns(graphsoft.GraphsoftWarning, match="of all points, as is common for short texts"):
+        graphsoft.hierarchy(rows, directory=tmp_path, partitions=1, **options)
