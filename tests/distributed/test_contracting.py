@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,32 +34,11 @@ from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.metrics import adjusted_rand
 from naive import engine, moving
-from shared.block_files import nodes_in_order, plan_of, run_of_blocks
+from shared.block_files import contracted, plan_of, run_of_blocks
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain, small
 
 few_examples = settings(max_examples=25)  # each writes dozens of files
-
-
-@dataclass
-class Contracted:
-    """What a contraction left behind."""
-
-    run: Run
-    plan: object
-    group: np.ndarray  # the central node of every node of the graph
-    weights: sp.csr_array
-    parts: list
-
-    @property
-    def dense(self):
-        return self.weights.toarray()
-
-    def labels(self, levels, limits=None):
-        """The labels of the finest level, and the groups of all."""
-        groups = divide(self.run, self.plan, levels, limits or Limits(0, levels[0]))
-        with self.run.where("divided", 0).open("divided", 0) as file:
-            return file.array("labels")[self.group], groups
 
 
 @pytest.fixture(autouse=True)
@@ -70,20 +48,6 @@ def few_nodes_each(request):
         if "islands" not in request.node.name:
             patch.setattr(contracting, "NODES_EACH_ISLAND", 1)
         yield
-
-
-def contracted(folder, graph, part, levels=(1,), coarse_nodes=10**6, max_memory=10**9, **others):
-    partitions = others.pop("partitions", int(np.max(part)) + 1)
-    run = run_of_blocks(Path(folder), graph, part, partitions, **others)
-    plan = plan_of(graph, partitions, levels, coarse_nodes, max_memory)
-    contract(run, plan)
-    group = np.full(len(graph), -1)
-    for number, nodes in enumerate(nodes_in_order(part, partitions)):
-        with run.where("group", number).open("group", number) as file:
-            group[nodes] = file.array("group")
-    with run.where("central", 0).open("central", 0) as file:
-        weights = file.rows("weights")
-    return Contracted(run, plan, group, weights, nodes_in_order(part, partitions))
 
 
 def assert_sums(found, W):

@@ -1,13 +1,19 @@
-"""The files of a graph in blocks, cut from a whole graph by the partition of each node."""
+"""Files of a graph in blocks, cut from a whole graph by the partition of each node; and its contraction."""
+
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.distributed.contracting import contract
+from graphsoft.distributed.dividing import divide
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
+from graphsoft.engine.grouping import Limits
 
-__all__ = ["nodes_in_order", "plan_of", "run_of_blocks"]
+__all__ = ["contracted", "nodes_in_order", "plan_of", "run_of_blocks"]
 
 
 def plan_of(graph, partitions, levels, coarse_nodes, max_memory=10**9):
@@ -72,3 +78,39 @@ def _block(graph, part, place, owned, number):
     shape = len(nodes), len(nodes) + len(halo)
     edges = sp.csr_array((data, indices, ptr), shape=shape)
     return edges, halo
+
+
+@dataclass
+class Contracted:
+    """What a contraction left behind."""
+
+    run: Run
+    plan: object
+    group: np.ndarray  # the central node of every node of the graph
+    weights: sp.csr_array
+    parts: list
+
+    @property
+    def dense(self):
+        return self.weights.toarray()
+
+    def labels(self, levels, limits=None):
+        """The labels of the finest level, and the groups of all."""
+        groups = divide(self.run, self.plan, levels, limits or Limits(0, levels[0]))
+        with self.run.where("divided", 0).open("divided", 0) as file:
+            return file.array("labels")[self.group], groups
+
+
+def contracted(folder, graph, part, levels=(1,), coarse_nodes=10**6, max_memory=10**9, **others):
+    """Contract a graph that is cut into partitions."""
+    partitions = others.pop("partitions", int(np.max(part)) + 1)
+    run = run_of_blocks(Path(folder), graph, part, partitions, **others)
+    plan = plan_of(graph, partitions, levels, coarse_nodes, max_memory)
+    contract(run, plan)
+    group = np.full(len(graph), -1)
+    for number, nodes in enumerate(nodes_in_order(part, partitions)):
+        with run.where("group", number).open("group", number) as file:
+            group[nodes] = file.array("group")
+    with run.where("central", 0).open("central", 0) as file:
+        weights = file.rows("weights")
+    return Contracted(run, plan, group, weights, nodes_in_order(part, partitions))
