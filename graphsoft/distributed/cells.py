@@ -112,18 +112,23 @@ def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size
     probes = sample[:: max(1, size // PROBES)][:PROBES]
     start = where.part * chunk_rows
     numbers = sample[(sample >= start) & (sample < start + chunk_rows)]
-    seen, kept = [np.zeros((0, width_seen(source.d)))], []
+    values = _rows_of(source, numbers)
+    of_probes = values[np.isin(numbers, probes)]
+    features = rows_in_sections("probes", of_probes)[0] if source.sparse else {"probes": of_probes}
+    where.write({"seen": seen_rows(values[directed(values, metric)], metric)} | features)
+
+
+def _rows_of(source: Source, numbers: Array) -> Any:
+    """Read some rows, rising; a source in files knows best which of them to read together."""
+    if hasattr(source, "sampled"):
+        return source.sampled(numbers)
     cuts = np.flatnonzero((np.diff(numbers) > NEAR) | (np.diff(numbers // SPAN) > 0)) + 1
+    parts = []
     for some in np.split(numbers, cuts) if len(numbers) else []:
-        values = source.rows(int(some[0]), int(some[-1]) + 1)[some - some[0]]
-        seen.append(seen_rows(values[directed(values, metric)], metric))
-        kept.append(values[np.isin(some, probes)])
-    arrays = {"seen": np.concatenate(seen)}
+        parts.append(source.rows(int(some[0]), int(some[-1]) + 1)[some - some[0]])
     if source.sparse:
-        arrays |= rows_in_sections("probes", _stacked(kept, source.d))[0]
-    else:
-        arrays["probes"] = np.concatenate(kept) if kept else np.zeros((0, source.d), dtype=np.float32)
-    where.write(arrays)
+        return _stacked(parts, source.d)
+    return np.concatenate(parts) if parts else np.zeros((0, source.d), dtype=np.float32)
 
 
 def _sample(rows: int, size: int) -> Array:

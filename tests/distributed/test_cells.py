@@ -3,18 +3,22 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphsoft.distributed.cell_search import Cells, seen_rows
 from graphsoft.distributed.cells import choose_cells, lends_needed
-from graphsoft.distributed.joining import first_row, join
+from graphsoft.distributed.joining import first_row, join, partition_of
 from graphsoft.distributed.probing import found_by_lending
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
 from graphsoft.errors import GraphsoftWarning
+from naive.routed import lists_by_partitions
 from shared.routed import RowsInMemory, plan_of, read
 
 ROOT = Path(__file__).parents[2]
@@ -187,3 +191,33 @@ def test_identical_rows_take_no_room(tmp_path):
     rows = [read(run, "rows", part) for part in plan.parts]
     np.testing.assert_array_equal(np.sort(np.concatenate([each["rows"] for each in rows])), np.arange(2000))
     assert all((np.diff(each["rows"]) > 0).all() for each in rows)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60),
+    st.integers(1, 5),
+    st.integers(2, 5),
+    st.integers(0, 3),
+)
+def test_lists_are_the_nearest_of_all_that_partitions_see(rows, n_neighbors, partitions, lends):
+    values = np.array(rows, dtype=np.float64)
+    plan = plan_of(values, partitions, lends=lends, n_neighbors=n_neighbors, chunk_rows=13)
+    with TemporaryDirectory() as folder:
+        run, source = Run(Path(folder)), RowsInMemory(values)
+        choose_cells(run, source, plan)
+        parts = Cells.read(run.where("cells", 0), "euclidean").partitions_of(values, lends)
+        route(run, source, plan)
+        join(run, plan)
+        lists = [read(run, "merge-neighbors", part) for part in plan.parts]
+    seen_by = [set(row[row >= 0].tolist()) for row in parts]
+    expected = lists_by_partitions(rows, seen_by, n_neighbors)
+    for part, found in enumerate(lists):
+        for number, keys, distances in zip(found["first"], found["keys"], found["distances"], strict=True):
+            pairs = expected.pop(int(number))
+            assert parts[number, 0] == part
+            assert first_row(keys[keys >= 0]).tolist() == [other for _, other in pairs]
+            assert partition_of(keys[keys >= 0]).tolist() == [parts[other, 0] for _, other in pairs]
+            np.testing.assert_allclose(distances[: len(pairs)], [distance for distance, _ in pairs])
+            assert np.isinf(distances[len(pairs) :]).all()
+    assert not expected

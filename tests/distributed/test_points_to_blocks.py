@@ -11,13 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphsoft import knn_graph
+from graphsoft.distributed.cells import choose_cells
+from graphsoft.distributed.edges import build_blocks
+from graphsoft.distributed.joining import first_row, join
+from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
 from graphsoft.engine.coarsening import without_copies
 from graphsoft.engine.ordering import weight_type
 from graphsoft.errors import GraphsoftWarning, InputError
 from graphsoft.graph.graph import Graph
-from graphsoft.neighbors.weights import WEIGHTS
-from shared.routed import assembled, joined_in_blocks, plan_of, read
+from graphsoft.neighbors.weights import WEIGHTS, edge_weights, spread_over_copies, symmetric
+from shared.routed import RowsInMemory, assembled, joined_in_blocks, plan_of, read
 
 
 def clouds(count=400, seed=0, features=3, dtype=np.float64):
@@ -122,6 +126,31 @@ def test_blocks_fit_each_other(tmp_path, weights, partitions):
     check_blocks(run, plan, records)
     assert sum(int(record["crossing"]) for record in records) > 0
     assert max(int(record["rows"]) for record in records) < 2.5 * len(values) / partitions
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", ["copies", "grid", "float32"])
+def test_weights_follow_from_the_lists_as_on_one_machine(tmp_path, name, weights):
+    """Also where partitions find other neighbors than one machine does."""
+    values = SETS[name]
+    plan = plan_of(values, 5, lends=1, n_neighbors=6, weights=weights)
+    run, source = Run(tmp_path), RowsInMemory(values)
+    choose_cells(run, source, plan)
+    route(run, source, plan)
+    join(run, plan)
+    lists = [read(run, "merge-neighbors", part) for part in plan.parts]
+    build_blocks(run, plan)
+    found, degrees, node = assembled(run, plan)
+    first, keys, distances = (
+        np.concatenate([each[n] for each in lists]) for n in ("first", "keys", "distances")
+    )
+    order = np.argsort(first)
+    indices = np.where(keys >= 0, np.searchsorted(first[order], first_row(keys)), -1)[order]
+    matrix = symmetric(indices, edge_weights(indices, distances[order], weights), "union")
+    matrix = spread_over_copies(matrix, indices, node)
+    expected, _ = without_copies(Graph(matrix, range(len(values)), duplicates=node))
+    np.testing.assert_array_equal(found.toarray(), expected.adjacency.toarray().astype(np.float32))
+    np.testing.assert_allclose(degrees, expected.degrees, rtol=1e-13)
 
 
 def content(run, plan):
