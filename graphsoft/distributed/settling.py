@@ -20,6 +20,8 @@ __all__ = ["cut_units", "label_nodes", "move_nodes_of", "number_nodes", "parts_o
 
 # A partition may have this many times the load of an average one.
 LARGEST = 1.1
+# What weights of float32 leave of a degree, if it is less than this part of it, is rounding.
+ROUNDED = 1e-6
 # Units move between partitions at most so often, in one process.
 MAX_MOVES = 10
 
@@ -44,8 +46,9 @@ def cut_units(where: Where, rounds: int, starts: Array, partitions: int) -> None
 
 def _in_tree_order(matrix: sp.csr_array, degrees: Array, loads: Array, partitions: int) -> Array:
     """Put units in the order of a tree of contractions, and cut it into parts of equal load."""
-    inside = degrees - np.asarray(matrix.sum(axis=1))
-    whole = (matrix + sp.diags_array(np.maximum(inside, 0.0))).tocsr()
+    inside = degrees - matrix.sum(axis=1, dtype=np.float64)
+    inside[inside < ROUNDED * degrees] = 0.0
+    whole = (matrix + sp.diags_array(inside)).tocsr()
     whole.eliminate_zeros()
     whole.data = whole.data.astype(weight_type(whole.data))
     layer = Layer.of(Graph(whole, range(len(degrees))))
