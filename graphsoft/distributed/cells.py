@@ -51,9 +51,9 @@ def choose_cells(run: Run, source: Source, plan: Plan) -> None:
         "sample-rows", sample_rows, plan.chunks, source=source, metric=plan.metric,
         chunk_rows=plan.chunk_rows, size=sample_size(plan),
     )  # fmt: skip
-    known = {"chunks": len(plan.chunks), "partitions": plan.partitions}
-    run.stage("cells", make_cells, [0], cells=_wanted_cells(plan), **known)
-    run.stage("gather-probes", gather_probes, [0], chunks=len(plan.chunks), sparse=plan.sparse)
+    chunks, partitions = len(plan.chunks), plan.partitions
+    run.stage("cells", make_cells, [0], chunks=chunks, partitions=partitions, cells=_wanted_cells(plan))
+    run.stage("gather-probes", gather_probes, [0], chunks=chunks, sparse=plan.sparse)
     run.forget("sample-rows")
 
 

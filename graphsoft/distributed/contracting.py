@@ -72,7 +72,7 @@ def contract(run: Run, plan: Plan) -> None:
     maps = [(each.merged, each.offsets) for each in smaller]
     run.stage("group", carry_groups, plan.parts, numbered=coarse.merged, maps=maps)
     last = smaller[-1] if smaller else coarse
-    known = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
+    known: dict[str, Any] = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
     dtype = "f4" if coarse.single else "f8"
     run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2, spared=coarse.spared)
     for stage in [name for each in [*found, *smaller] for name in each.stages]:
@@ -218,7 +218,7 @@ def _wanted(run: Run, plan: Plan, coarse: _Coarse, goal: int) -> int:
     if coarse.nodes < plan.levels[0]:
         return 2 * goal
     name = coarse.rows.replace("sum-edges", "count-islands")
-    known = {"stage": coarse.rows, "files": plan.partitions, "nodes": coarse.nodes}
+    known: dict[str, Any] = {"stage": coarse.rows, "files": plan.partitions, "nodes": coarse.nodes}
     found = run.stage(name, count_islands, [0], **known, clusters=plan.levels[0])
     islands = int(found[0]["islands"])
     return max(goal, min(NODES_EACH_ISLAND * islands, most_nodes(plan.max_memory)))
@@ -257,7 +257,7 @@ def _merged_again(run: Run, gathered: Gathered, shares: Array, across: bool, num
     """Merge groups of partitions that become one, and sum the edges between what they became."""
     parts, merged, rows = range(len(shares)), f"merge-again-{number}", f"sum-again-{number}"
     known = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
-    records = run.stage(merged, merge_groups, parts, **known)
+    records = run.stage(merged, merge_groups, parts, **dict[str, Any](known))
     offsets = _offsets([int(each["groups"]) for each in records])
     records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
     return _coarse(records, offsets, merged, rows, (merged, rows))

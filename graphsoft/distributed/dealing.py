@@ -173,7 +173,8 @@ def sort_block(
     columns, weights = [np.empty(0, dtype=np.int32)], [np.empty(0)]
     for number in range(first, last):
         keys, values = _merged(*_of_bin(where, number, slices, start), directed, exponent, start)
-        counts += np.bincount(keys >> 32, minlength=stop - start)
+        low, high = int(begins[number]) - start, int(begins[number + 1]) - start
+        counts[low:high] = np.bincount((keys >> 32) - low, minlength=high - low)
         columns.append((keys & 0xFFFFFFFF).astype(np.int32))
         weights.append(values)
     ptr = np.concatenate(([0], np.cumsum(counts)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.finishing import LASTING, finish
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import Plan, settled
-from graphsoft.distributed.planning import plan_of
+from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, count_components, reported
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
@@ -71,14 +72,36 @@ def drive(
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
-    with Run(folder, executor_of(client), progress) as run:
-        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
-        falling_sizes(settings.levels, data.n)
-        _warn_of_neighbors(data, settings)
-        plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions))
-        if not (folder / SUMMARY).exists():
-            _Drive(run, plan, settings, method).drive(data)
-    return folder
+    lends = LENDS
+    while True:
+        with Run(folder, executor_of(client), progress) as run:
+            data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+            falling_sizes(settings.levels, data.n)
+            _warn_of_neighbors(data, settings)
+            plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
+            if (folder / SUMMARY).exists():
+                return folder
+            try:
+                _Drive(run, plan, settings, method, partitions).drive(data)
+            except _TooFewPartitions as error:
+                lends = error.lends
+                _clear(folder)
+
+
+class _TooFewPartitions(Exception):
+    """More partitions must see each point than was guessed, for which these partitions are too large."""
+
+    def __init__(self, lends: int) -> None:
+        super().__init__(lends)
+        self.lends = lends
+
+
+def _clear(folder: Path) -> None:
+    """Begin anew: nothing but a probe was done by this plan."""
+    for name in ("done", "parts"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in ("stages.json", "plan.json"):  # the plan goes last, so that nothing is left that is not of it
+        (folder / name).unlink(missing_ok=True)
 
 
 def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> None:
@@ -120,6 +143,7 @@ class _Drive:
     plan: Plan
     settings: Settings
     method: Relation
+    given: int | None  # partitions that the caller wants
 
     def drive(self, data: Source | PartitionedGraph) -> None:
         """Go through all stages; those that are done already take no time."""
@@ -149,6 +173,8 @@ class _Drive:
         if isinstance(data, PartitionedGraph):
             return plan, deal(run, data, plan), 1.0
         lends, recall = lends_needed(run, data, plan)
+        if partitions_of_points(plan, data, lends, self.given) > plan.partitions:
+            raise _TooFewPartitions(lends)
         plan = settled(run.directory, replace(plan, lends=lends))
         route(run, data, plan)
         join(run, plan)

@@ -87,7 +87,19 @@ class PartitionedGraph:
         """Read a slice, some edges at a time, and check them."""
         number, start, stop = slice_
         file = self.files[number]
+        _refuse_changed(file)
         return READ[file.kind](file, start, stop, self.nodes)
+
+
+def _refuse_changed(file: EdgeFile) -> None:
+    """Refuse a file that is not what was looked at, or not where the task runs."""
+    try:
+        found = os.stat(file.path)
+    except OSError:
+        raise refused(file, "is not there any more", "keep the files where all workers see them") from None
+    if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
+        problem = "has changed since it was looked at"
+        raise refused(file, problem, "call graphsoft.partitioned_graph again, and use another directory")
 
 
 def partitioned_graph(

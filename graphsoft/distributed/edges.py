@@ -32,7 +32,7 @@ def build_blocks(run: Run, plan: Plan) -> list[Record]:
     A node of several rows has the edges that all of them have on a single machine.
     """
     parts, partitions = plan.parts, plan.partitions
-    known = {"partitions": partitions, "weights": plan.weights}
+    known: dict[str, Any] = {"partitions": partitions, "weights": plan.weights}
     records = run.stage("look-up-neighbors", look_up_neighbors, parts, **known)
     nodes = sum(int(record["nodes"]) for record in records)
     listed = max(1, min(list_length(plan), nodes - 1))

@@ -24,7 +24,15 @@ from graphsoft.input.checks import integer
 from graphsoft.methods.saving import pack_method
 from graphsoft.neighbors.points import NORMS
 
-__all__ = ["chunk_rows_of", "memory_of", "partitions_of", "plan_of", "sweeps_bytes"]
+__all__ = [
+    "LENDS",
+    "chunk_rows_of",
+    "memory_of",
+    "partitions_of",
+    "partitions_of_points",
+    "plan_of",
+    "sweeps_bytes",
+]
 
 # A process of Python with what it imports takes this much before it reads anything.
 OF_PROCESS = 200_000_000
@@ -204,10 +212,11 @@ def plan_of(
     client: Any = None,
     max_memory: int | str | None = None,
     partitions: int | None = None,
+    lends: int = LENDS,
 ) -> Plan:
     """Make the plan of a run; what was left open is as it was in an earlier call for the same directory.
 
-    How many partitions see each point is not known yet.
+    How many partitions see each point is not known yet, `lends` is a guess.
     """
     before = earlier(directory) or {}
     memory = before.get("max_memory", 0)
@@ -234,20 +243,26 @@ def plan_of(
             return _of_largest({**graph_bytes(cut, data), **_of_levels(cut, listed)}, count)
 
         return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_graph))
-    row_bytes = _row_bytes(data)
     plan = replace(
         plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
-        chunk_rows=chunk_rows_of(row_bytes, memory),
+        chunk_rows=chunk_rows_of(_row_bytes(data), memory),
     )  # fmt: skip
-    if partitions is None and settings.metric not in NORMS:  # cells say nothing of neighbors then
-        partitions = 1
+    least = lends if partitions is None else 1  # a number that is wanted is not refused for a guess
+    return replace(plan, partitions=partitions_of_points(plan, data, least, partitions))
 
-    def of_points(count: int) -> dict[str, float]:
-        cut = replace(plan, partitions=count, lends=LENDS if count > 1 else 0)
+
+def partitions_of_points(plan: Plan, data: Source, lends: int, given: int | None) -> int:
+    """Choose the number of partitions for points that are seen by the partitions of so many further cells."""
+    row_bytes = _row_bytes(data)
+    if given is None and plan.metric not in NORMS:  # cells say nothing of neighbors then
+        given = 1
+
+    def needed(count: int) -> dict[str, float]:
+        cut = replace(plan, partitions=count, lends=lends if count > 1 else 0)
         of_levels = _of_levels(cut, UNION * plan.n_neighbors)
         return points_bytes(cut, row_bytes) | _of_largest(of_levels, count)
 
-    return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_points))
+    return partitions_of(plan.rows, given, plan.max_memory, needed)
 
 
 def _of_levels(plan: Plan, neighbors: float) -> dict[str, float]:

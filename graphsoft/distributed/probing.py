@@ -31,8 +31,10 @@ def found_by_lending(run: Run, source: Source, plan: Plan) -> Array:
         "compare-probes", compare_probes, plan.chunks, source=source, metric=plan.metric,
         chunk_rows=plan.chunk_rows, n_neighbors=plan.n_neighbors,
     )  # fmt: skip
-    known = {"chunks": len(plan.chunks), "metric": plan.metric, "n_neighbors": plan.n_neighbors}
-    record = run.stage("probe", probe, [0], sparse=plan.sparse, **known)[0]
+    record = run.stage(
+        "probe", probe, [0], chunks=len(plan.chunks), sparse=plan.sparse, metric=plan.metric,
+        n_neighbors=plan.n_neighbors,
+    )[0]  # fmt: skip
     run.forget("compare-probes")
     return record["found"]
 

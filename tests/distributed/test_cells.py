@@ -17,7 +17,8 @@ from graphsoft.distributed.run import Run
 from graphsoft.errors import GraphsoftWarning
 from shared.routed import RowsInMemory, plan_of, read
 
-DATA = Path(os.environ.get("GRAPHSOFT_DATA", "/nowhere"))
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("GRAPHSOFT_DATA", ROOT.parent / "shared" / "data"))
 
 
 def clouds(count=6000, features=8, seed=0):

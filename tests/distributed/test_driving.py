@@ -77,18 +77,6 @@ def test_what_a_result_can_be_asked(directory, one_machine):
     assert np.isclose(h.summary.steps.sum(), steps.sum(), rtol=1e-2)
 
 
-def test_a_single_partition_gives_what_one_machine_gives(tmp_path, one_machine):
-    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path, partitions=1)
-    for level, other in zip(h, one_machine, strict=True):
-        found = level.memberships.rows(np.arange(len(X))).toarray()
-        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
-        assert (np.asarray(level.labels) == other.labels).all()
-        assert np.allclose(level.mass, other.mass, rtol=1e-12)
-        assert np.isclose(level.report.log_likelihood, other.report.log_likelihood, rtol=1e-8)
-        assert level.report.sweeps == other.report.sweeps
-    assert h.report.edges == one_machine.report.edges
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_tasks_is_of_no_influence(tmp_path, expected, seed):
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=InThisProcess(seed), **GIVEN)
@@ -240,14 +228,31 @@ def test_copies_of_points_are_one_node(tmp_path):
     assert np.isclose(h[0].mass.sum(), one[0].mass.sum(), rtol=1e-2)
 
 
-def test_copies_in_a_single_partition_are_as_on_one_machine(tmp_path):
-    rows = np.random.default_rng(5).integers(0, 300, 700)
-    h = graphsoft.hierarchy(X[rows], LEVELS, directory=tmp_path, partitions=1)
-    one = graphsoft.hierarchy(X[rows], LEVELS)
-    for level, other in zip(h, one, strict=True):
-        found = level.memberships.rows(np.arange(700)).toarray()
-        assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
-        assert np.allclose(level.mass, other.mass, rtol=1e-12)
+@pytest.fixture
+def hungry(monkeypatch):
+    """Searching needs the more memory, the more other partitions see each point."""
+
+    def needed(plan, row_bytes=None):
+        return {"find-neighbors": 1e9 * (1 + plan.lends) / plan.partitions}
+
+    monkeypatch.setattr("graphsoft.distributed.planning.points_bytes", needed)
+    monkeypatch.setattr("graphsoft.distributed.driving.LENDS", 0)
+
+
+def test_more_partitions_are_made_if_more_of_them_must_see_each_point(tmp_path, hungry):
+    asked = {"max_memory": "600MB"}
+    h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "open", **asked)
+    assert h.plan.partitions > 3
+    assert 1e9 * (1 + h.plan.lends) / h.plan.partitions <= 0.75 * 6e8
+    fixed = {**asked, "partitions": h.plan.partitions}
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "given", **fixed)
+    assert digest(tmp_path / "open") == digest(tmp_path / "given")
+
+
+def test_a_partition_that_becomes_too_large_is_refused_with_the_number_to_use(tmp_path, hungry):
+    with pytest.raises(InputError, match=r"partitions: got 3, .* use at least [4-9]"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, max_memory="600MB", partitions=3)
+    assert not (tmp_path / "done" / "route-rows").exists()
 
 
 AWKWARD = {
@@ -324,48 +329,3 @@ def test_limits_of_children_are_kept(tmp_path):
     children = np.bincount(h[0].parents.toarray().argmax(axis=1), minlength=LEVELS[1])
     assert children.min() >= 2
     assert children.max() <= 4
-
-
-@pytest.mark.parametrize(
-    ("changed", "named"),
-    [
-        ({"levels": "auto"}, "levels"),
-        ({"levels": (2000, 4)}, "levels"),
-        ({"method": "ward"}, "method"),
-        ({"polish": False}, "method"),
-        ({"method": graphsoft.Relation(support="dense")}, "method"),
-        ({"method": [graphsoft.Relation(rounds=2), "relation"]}, "method"),
-        ({"must_link": [(0, 1)]}, "must_link"),
-        ({"cannot_link": [(0, 1)]}, "cannot_link"),
-        ({"known": {0: 1}}, "known"),
-        ({"neighbors": object()}, "neighbors"),
-        ({"time_limit": 10}, "time_limit"),
-        ({"features": X}, "features"),
-        ({"names": list(range(len(X)))}, "names"),
-        ({"affinity": "precomputed"}, "affinity"),
-        ({"rng": 0}, "rng"),
-        ({"partitions": 0}, "partitions"),
-        ({"partitions": len(X) + 1}, "partitions"),
-        ({"max_memory": "much"}, "max_memory"),
-        ({"max_memory": "10MB"}, "max_memory"),
-        ({"client": "tcp://somewhere"}, "client"),
-        ({"directory": ""}, "directory"),
-        ({"directory": 3}, "directory"),
-    ],
-)
-def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
-    with pytest.raises(InputError, match=named):
-        graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
-    assert not (tmp_path / "run" / "done").exists()
-
-
-@pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])
-def test_a_directory_is_needed_for(argument):
-    with pytest.raises(InputError, match="directory"):
-        graphsoft.hierarchy(X, LEVELS, **{argument: 3})
-
-
-def test_files_need_a_directory(tmp_path):
-    np.save(tmp_path / "rows.npy", X)
-    with pytest.raises(InputError, match="directory"):
-        graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)

@@ -326,3 +326,15 @@ def test_without_edges(tmp_path):
         with pytest.raises(InputError, match="there are no edges"):
             partitioned_graph(tmp_path / name)
         assert partitioned_graph(tmp_path / name, nodes=4).slices(10) == []
+
+
+def test_files_that_change_are_refused(tmp_path):
+    for kind in ("csv", "npz", "parquet"):
+        write_edges(tmp_path / "a", EDGES, kind, 6)
+        graph = partitioned_graph(tmp_path / f"a.{kind}")
+        write_edges(tmp_path / "a", EDGES[:3], kind, 6)
+        with pytest.raises(InputError, match="has changed"):
+            read(graph)
+        (tmp_path / f"a.{kind}").unlink()
+        with pytest.raises(InputError, match="not there any more"):
+            read(graph)

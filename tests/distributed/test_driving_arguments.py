@@ -1,0 +1,55 @@
+"""What is refused before any work."""
+
+import numpy as np
+import pytest
+
+import graphsoft
+from graphsoft import InputError
+from shared.runs import LEVELS, nested_clouds
+
+X, _ = nested_clouds()
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"levels": "auto"}, "levels"),
+        ({"levels": (2000, 4)}, "levels"),
+        ({"method": "ward"}, "method"),
+        ({"polish": False}, "method"),
+        ({"method": graphsoft.Relation(support="dense")}, "method"),
+        ({"method": [graphsoft.Relation(rounds=2), "relation"]}, "method"),
+        ({"must_link": [(0, 1)]}, "must_link"),
+        ({"cannot_link": [(0, 1)]}, "cannot_link"),
+        ({"known": {0: 1}}, "known"),
+        ({"neighbors": object()}, "neighbors"),
+        ({"time_limit": 10}, "time_limit"),
+        ({"features": X}, "features"),
+        ({"names": list(range(len(X)))}, "names"),
+        ({"affinity": "precomputed"}, "affinity"),
+        ({"rng": 0}, "rng"),
+        ({"partitions": 0}, "partitions"),
+        ({"partitions": len(X) + 1}, "partitions"),
+        ({"max_memory": "much"}, "max_memory"),
+        ({"max_memory": "10MB"}, "max_memory"),
+        ({"client": "tcp://somewhere"}, "client"),
+        ({"directory": ""}, "directory"),
+        ({"directory": 3}, "directory"),
+    ],
+)
+def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
+    with pytest.raises(InputError, match=named):
+        graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
+    assert not (tmp_path / "run" / "done").exists()
+
+
+@pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])
+def test_a_directory_is_needed_for(argument):
+    with pytest.raises(InputError, match="directory"):
+        graphsoft.hierarchy(X, LEVELS, **{argument: 3})
+
+
+def test_files_need_a_directory(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    with pytest.raises(InputError, match="directory"):
+        graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)
