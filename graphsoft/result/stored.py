@@ -26,7 +26,7 @@ from graphsoft.result import exporting
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.stored_exploring import explore
-from graphsoft.result.stored_files import StoredFiles
+from graphsoft.result.stored_files import LOST, StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_prediction import predicted
@@ -281,7 +281,7 @@ class StoredHierarchy(Sequence[StoredLevel]):
         def write(folder: Path) -> None:
             for source in self.files.names():
                 if not source.is_file():
-                    raise InputError("directory", f"{str(source)!r} is not there", "run it again")
+                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
                 target = folder / source.relative_to(self.directory)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)

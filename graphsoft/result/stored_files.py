@@ -24,11 +24,10 @@ from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.storage.container import UNSOUND, cause_of
 
-__all__ = ["KEPT", "StoredFiles"]
+__all__ = ["LOST", "StoredFiles"]
 
-# The stages whose files belong to a result, and those of them that only points with features have.
-KEPT, OF_POINTS = ("rows", "graph", "memberships", "homes"), ("points", "cells")
-LOST = "run it again in its directory, or take another copy of the result"
+KEPT = ("rows", "graph", "memberships", "homes")  # the stages whose files belong to a result
+LOST = "take another copy of the result, or delete the directory and run it again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class StoredFiles:
         """Name all files that belong to the result, beside its summary."""
         of_points = self.plan.kind == "points"
         found = [self.file("cells", 0)] if of_points else []
-        for stage in (*KEPT, *OF_POINTS[:of_points]):
+        for stage in (*KEPT, "points") if of_points else KEPT:
             parts = self.plan.chunks if stage == "homes" else self.plan.parts
             found += [self.file(stage, part) for part in parts]
         return found
@@ -127,11 +126,6 @@ class StoredFiles:
         found = rows_to_one(found)
         found.sort_indices()
         return found
-
-    def nodes(self, part: int) -> int:
-        """Count the nodes of a partition."""
-        with self.open("memberships", part) as file:
-            return int(file.shape("memberships/counts")[0])
 
     def features(self, part: int) -> Any:
         """Read the features of the nodes of a partition, dense or sparse."""

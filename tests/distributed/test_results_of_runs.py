@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import graphsoft
 from graphsoft.linalg.memberships import likeliest
+from graphsoft.result.steps import steps_between
 from shared.shapes import cloud
 
 POINTS = np.vstack([cloud(300, centers=6), cloud(300, centers=6)[:20]]).astype(np.float32)  # 20 are copies
@@ -74,6 +75,8 @@ def test_saved_and_sampled(run, tmp_path):
     if X is None:
         assert sample.graph.adjacency.nnz == 2 * h.report.edges
         assert np.allclose(sample[0].mass, h[0].mass)
+        assert abs(steps_between(sample.graph, sample[0].memberships) - h.summary.steps).max() < 1e-5
+        assert np.allclose(sample.to_linkage(), h.to_linkage())
     else:
         assert (copy.predict(X[:5]) == h.predict(X[:5])).all()
     assert copy.sample(40).describe()
