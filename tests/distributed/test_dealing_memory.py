@@ -1,5 +1,6 @@
 """Dealing edges takes no more memory than it says, measured in a process of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,11 @@ def test_peak(tmp_path):
         ends = rng.permutation(nodes)[np.stack([u, v])]
         np.savez_compressed(tmp_path / name / "a.npz", row=ends[0], col=ends[1])
     command = [sys.executable, "-c", DEAL, str(tmp_path), *map(str, (NODES, PARTITIONS, MEMORY))]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    paths = os.pathsep.join(filter(None, sys.path))  # where pytest finds what tests share
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=600,
+        env=os.environ | {"PYTHONPATH": paths},
+    )  # fmt: skip
     assert found.returncode == 0, found.stderr
     graph = partitioned_graph(tmp_path / "large", nodes=NODES)
     needed = bytes_needed(plan_of(NODES, PARTITIONS, MEMORY), graph)
