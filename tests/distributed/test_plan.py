@@ -15,7 +15,7 @@ from graphsoft.distributed.plan import Plan, settled
 PLAN = Plan(
     kind="points", rows=1001, features=8, sparse=False, partitions=4, chunk_rows=250, lends=2, n_neighbors=10,
     metric="euclidean", weights="local-scaling", levels=(40, 8), max_memory=10**9, coarse_nodes=1200,
-    identity={"files": {"a.npy": [1001, 17]}, "type": "float32"},
+    identity={"files": {"a.npy": [1001, 17]}, "type": "float32"}, asked={"rounds": 1},
 )  # fmt: skip
 
 
@@ -35,13 +35,14 @@ OTHERS = {
     "kind": "graph", "rows": 1002, "features": 9, "sparse": True, "partitions": 5, "chunk_rows": 251,
     "lends": 3, "n_neighbors": 11, "metric": "cosine", "weights": "gaussian", "levels": (40, 9),
     "max_memory": 1, "coarse_nodes": 7, "identity": {"files": {"a.npy": [1001, 18]}, "type": "float32"},
+    "asked": {"rounds": 2},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Plan)])
 def test_another_plan_is_refused(tmp_path, name):
     settled(tmp_path, PLAN)
-    shown = "identity files a.npy" if name == "identity" else name
+    shown = {"identity": "identity files a.npy", "asked": "asked rounds"}.get(name, name)
     with pytest.raises(
         graphsoft.InputError, match=rf"directory: .* another plan: {shown} was .* and is .*another directory"
     ):
