@@ -54,7 +54,7 @@ class Work:
     @property
     def degrees(self) -> Array:
         """The degrees of the nodes, of weights that were not rounded to float32."""
-        return self.sample.graph.degrees if self.moved is None else self.moved.degrees
+        return self.sample.degrees
 
     def without_strays(self, count: int) -> Work:
         """Leave out the components that are too light when `count` clusters are wanted."""
@@ -107,4 +107,5 @@ def prepare(sample: Sample, count: int, method: Method) -> Work:
     moved = in_clumps(graph)
     pairs = pairs if pairs is None else pairs[moved.nodes][:, moved.nodes]
     node = moved.places if node is None else moved.places[node]
-    return Work(Sample(moved.graph, ordered=True), pairs, node, moved=moved)
+    sample = Sample(moved.graph, ordered=True, given_degrees=moved.degrees)
+    return Work(sample, pairs, node, moved=moved)

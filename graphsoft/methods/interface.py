@@ -54,12 +54,15 @@ class Sample:
         :func:`graphsoft.input.constraints.matrix_of_pairs`.
     ordered : bool
         Whether neighbors are near each other in memory already, see `graphsoft.engine.ordering`.
+    given_degrees : ndarray of shape (n,) or None
+        Sums of the weights of each point before they were rounded to float32; None if they were not.
     """
 
     given_graph: Graph | None
     given_features: Features | None = None
     pairs: sp.csr_array | None = None
     ordered: bool = False
+    given_degrees: Array | None = None
 
     def __post_init__(self) -> None:
         # methods can be called with a sample of one's own making, and compiled loops follow these indices
@@ -81,6 +84,11 @@ class Sample:
         if self.given_graph is None:
             raise InputError("method", "needs a graph", "pass one, or points to make one of")
         return self.given_graph
+
+    @property
+    def degrees(self) -> Array:
+        """The sums of the weights of each point, of weights that were not rounded."""
+        return self.graph.degrees if self.given_degrees is None else self.given_degrees
 
     @property
     def features(self) -> Features:
@@ -118,6 +126,7 @@ class Sample:
             features if features is None else replace(features, values=features.values[rows]),
             pairs if pairs is None else submatrix(pairs, rows),
             self.ordered,
+            self.given_degrees if self.given_degrees is None else self.given_degrees[rows],
         )
 
 

@@ -105,10 +105,10 @@ class Relation:
         """
         graph, log = sample.graph, Log("factorizing", 0, progress)
         if sample.ordered:
-            memberships = self._divided(graph, count, log)
+            memberships = self._divided(graph, sample.degrees, count, log)
         else:
             moved = in_clumps(graph)
-            memberships = self._divided(moved.graph, count, log)[moved.places]
+            memberships = self._divided(moved.graph, moved.degrees, count, log)[moved.places]
         if self.beta != 1 and graph.adjacency.nnz:
             found = refined(graph, memberships, self.beta, self.max_sweeps, progress)
             return replace(found, sweeps=log.sweeps + found.sweeps)
@@ -132,9 +132,9 @@ class Relation:
         real = number and not isinstance(self.loss, bool)
         return real and MIN_BETA <= self.loss <= NAMED_LOSSES["frobenius"]
 
-    def _divided(self, graph: Graph, count: int, log: Log) -> sp.csr_array:
+    def _divided(self, graph: Graph, degrees: Array, count: int, log: Log) -> sp.csr_array:
         labels = Division(graph, progress=log.progress).into(count)
-        blocks = OneBlock(graph)
+        blocks = OneBlock(graph, degrees)
         swept = self.swept(blocks, blocks.begin(one_cluster_each(labels, count)), log)
         return with_every_cluster(swept.held, labels)
 

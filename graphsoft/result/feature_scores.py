@@ -92,11 +92,11 @@ def best_features(values: Any, memberships: sp.csr_array, statistic: str, count:
 
 
 def _best(columns: Array, scores: Array, count: int) -> Best:
-    """List the columns with the largest absolute scores; of equal ones, the lower column comes first."""
-    sizes = np.abs(scores)
+    """List the columns with the largest absolute scores; of equal ones first those above 0."""
+    sizes = np.abs(scores).astype(np.float32)  # between two clusters many are equal but for rounding
     least = np.partition(sizes, -count)[-count] if len(sizes) > count else 0.0
     some = np.flatnonzero((sizes >= least) & (sizes > MIN_SCORE))
-    best = some[np.lexsort((columns[some], -sizes[some]))[:count]]
+    best = some[np.lexsort((columns[some], scores[some] < 0, -sizes[some]))[:count]]
     return list(zip(columns[best].tolist(), scores[best].tolist(), strict=True))
 
 

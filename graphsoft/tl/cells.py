@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, imported, shown
@@ -146,7 +147,8 @@ def projected(adata: Any, reference: Any, key: str) -> Array | None:
         return None
     check_variables(adata, reference)
     # older versions of scanpy wrote NaN for variables that were left out
-    loadings = np.nan_to_num(np.asarray(reference.varm[name]))
+    # products of other layouts may have other last bits, and files come back in another one
+    loadings = np.nan_to_num(np.ascontiguousarray(reference.varm[name]))
     known = np.asarray(points_in(reference, "reference", key)[:PROBES])
     shifts = _products(reference, len(known), loadings) - known
     center = shifts.mean(axis=0)
@@ -168,5 +170,7 @@ def _products(adata: Any, cells: int, loadings: Array) -> Array:
     """Multiply the first rows of X, which may be on disk, block by block."""
     blocks = [np.empty((0, loadings.shape[1]))]
     for start in range(0, cells, CELLS_PER_BLOCK):
-        blocks.append(np.asarray(adata[start : min(start + CELLS_PER_BLOCK, cells)].X @ loadings))
+        rows = adata[start : min(start + CELLS_PER_BLOCK, cells)].X
+        rows = rows if sp.issparse(rows) else np.ascontiguousarray(rows)
+        blocks.append(np.asarray(rows @ loadings))
     return np.concatenate(blocks)

@@ -125,7 +125,7 @@ def test_a_table_read_in_blocks_gives_the_same_scores(monkeypatch, statistic):
 
 def test_words_may_come_from_another_table_of_the_same_points():
     h = graphsoft.hierarchy(cloud(40, centers=2), levels=[2])
-    words = sp.csr_array(np.repeat([[3, 0, 1], [0, 2, 1]], 20, axis=0))
+    words = sp.csr_array(np.array([[3, 0, 1], [0, 2, 1]])[h[0].labels])
     found = h.distinctive(X=words, feature_names=np.array(["bat", "puck", "the"]), count=1)
     assert {each[0][0] for each in found} == {"bat", "puck"}
     assert found.ids == ("0-0", "0-1")
