@@ -169,7 +169,8 @@ def hierarchy(
         True draws a bar. A function is called as ``progress(stage, done, total)``.
     directory : path-like, optional
         Work in stages, whose files are in this directory, so that the data may be larger than memory and a
-        run can be stopped. The same call goes on where it stopped, and once all is done it opens the result.
+        run can be stopped. The same call goes on where it stopped; once all is done it looks through
+        the files, makes again what is damaged, and opens the result; :func:`graphsoft.load` opens it at once.
         The levels are those of polished relation factorization with adaptive support. The directory belongs
         to the result, since what grows with the number of points stays in it.
     client : distributed.Client, optional

@@ -47,8 +47,10 @@ LEAST_LEFT, MOST_LEFT = 0.25, 0.8
 MOST_KEPT = 0.95
 
 
-def contract(run: Run, plan: Plan) -> None:
+def contract(run: Run, plan: Plan) -> int:
     """Contract the graph to the central one, ``central/0``; ``group/p`` has the node there of every node.
+
+    Returns the number of components of the graph, which merging keeps apart.
 
     Parameters
     ----------
@@ -74,9 +76,11 @@ def contract(run: Run, plan: Plan) -> None:
     last = smaller[-1] if smaller else coarse
     known: dict[str, Any] = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
     dtype = "f4" if coarse.single else "f8"
-    run.stage("central", assemble, [0], **known, dtype=dtype, edges=coarse.given / 2, spared=coarse.spared)
+    known |= {"dtype": dtype, "edges": coarse.given / 2, "spared": coarse.spared}
+    record = run.stage("central", assemble, [0], **known)[0]
     for stage in [name for each in [*found, *smaller] for name in each.stages]:
         run.forget(stage)
+    return int(record["components"])
 
 
 def bytes_needed(plan: Plan, edges: float) -> dict[str, float]:

@@ -17,15 +17,16 @@ from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.expecting import expected_stages
-from graphsoft.distributed.finishing import LASTING, finish
+from graphsoft.distributed.files import Unreadable
+from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
-from graphsoft.distributed.reporting import Told, count_components, reported
+from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, source_of
-from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
+from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
@@ -50,6 +51,8 @@ def drive(
 ) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
+    The files of a result that is there already are read, and made again if they are damaged.
+
     Parameters
     ----------
     X : PartitionedGraph, or anything that `source_of` takes
@@ -67,7 +70,7 @@ def drive(
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
-    lends = LENDS
+    lends, damaged = LENDS, False
     while True:
         with Run(folder, executor_of(client), progress) as run:
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
@@ -75,12 +78,27 @@ def drive(
             _warn_of_neighbors(data, settings)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
             try:
-                if not (folder / SUMMARY).exists():
+                if not damaged and _is_finished(folder):
+                    check_result(run, plan)
+                else:
                     _Drive(run, plan, settings, method, partitions).drive(data)
                 return
             except _TooFewPartitions as error:
                 lends = error.lends
                 _clear(folder)
+            except Unreadable:
+                if damaged:
+                    raise
+                damaged = True
+
+
+def _is_finished(folder: Path) -> bool:
+    """Tell whether all that is small of a result is there, and sound."""
+    try:
+        read_summary(folder)
+    except InputError:
+        return False
+    return True
 
 
 class _TooFewPartitions(Exception):
@@ -145,8 +163,7 @@ class _Drive:
         run = self.run
         run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
-        contract(run, plan)
-        components = count_components(run)
+        components = contract(run, plan)
         groups = divide(run, plan, plan.levels, self._limits())
         blocks = BlocksInFiles(run, plan, records)
         begun = blocks.begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -23,7 +24,7 @@ from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
-__all__ = ["LASTING", "finish"]
+__all__ = ["LASTING", "check_result", "finish"]
 
 # Stages whose files belong to the result, and those of them that only points have.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
@@ -62,13 +63,26 @@ def finish(
     run.stage("homes", write_homes, plan.chunks, plan=plan)
     sizes = run.stage("add-sizes", add_sizes, [0], levels=len(plan.levels), partitions=plan.partitions)[0]
     run.forget("send-home")
-    stages = [stage for stage in LASTING if plan.kind == "points" or stage not in OF_POINTS]
-    run.stage("check-files", check_files, plan.parts, stages=stages, plan=plan)
+    check_result(run, plan)
     levels = [
         LevelSummary(link.parents, link.mass, sizes[f"sizes-{level}"], link.graph)
         for level, link in enumerate(links)
     ]
     return levels, steps
+
+
+def check_result(run: Run, plan: Plan) -> None:
+    """Read all files of the result; those that are damaged are made again, if the run knows how.
+
+    Raises
+    ------
+    Unreadable
+        For a damaged file of stages that have not begun in this run.
+    """
+    stages = [stage for stage in LASTING if plan.kind == "points" or stage not in OF_POINTS]
+    name = "check-files"
+    shutil.rmtree(run.directory / "done" / name, ignore_errors=True)  # what was seen before does not count
+    run.stage(name, check_files, plan.parts, stages=stages, plan=plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +209,7 @@ def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any
 
 
 def check_files(where: Where, *, stages: Sequence[str], plan: Plan) -> None:
-    """Read what stays of a partition: a file that was lost or damaged since it was written is made again."""
+    """Read what stays of a partition."""
     for stage in stages:
         parts: Sequence[int] = [where.part]
         if stage == "homes":

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from scipy.sparse.csgraph import connected_components
 
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.tasks import Record
 from graphsoft.engine.assessing import Fit
 from graphsoft.fitting.descending import Course
 from graphsoft.fitting.memory import memory_text
 from graphsoft.fitting.report import LevelReport, Report, notes_on_sizes
 
-__all__ = ["Told", "count_components", "reported"]
+__all__ = ["Told", "reported"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +40,6 @@ class Told:
     def total(self, name: str) -> int:
         """Add up what the blocks say."""
         return sum(int(record[name]) for record in self.records)
-
-
-def count_components(run: Run) -> int:
-    """Count the components of the graph, which are those of the central graph: merging keeps them apart."""
-    return int(run.stage("count-components", components_of, [0])[0]["components"])
-
-
-def components_of(where: Where) -> dict[str, Any]:
-    """Count the components of the central graph."""
-    with where.open("central", 0) as file:
-        return {"components": connected_components(file.rows("weights"), directed=False)[0]}
 
 
 def reported(run: Run, told: Told, courses: Sequence[Course], fits: Sequence[Fit]) -> Report:

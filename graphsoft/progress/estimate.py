@@ -35,7 +35,6 @@ SHARES = {
     "measure blocks": 1,
     "group": 1,
     "central": 1,
-    "count components": 1,
     "divided": 15,
     "begin sweeps": 2,
     "sweep widened for upper": 2,

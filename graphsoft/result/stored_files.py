@@ -27,7 +27,7 @@ from graphsoft.storage.container import UNSOUND, cause_of
 __all__ = ["LOST", "StoredFiles"]
 
 KEPT = ("rows", "graph", "memberships", "homes")  # the stages whose files belong to a result
-LOST = "take another copy of the result, or delete the directory and run it again"
+LOST = "make the same call again, which makes the file again, or take another copy of the result"
 
 
 @dataclass(frozen=True, eq=False)

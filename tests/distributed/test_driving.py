@@ -122,7 +122,6 @@ def test_a_run_goes_on_from_any_stage(tmp_path, directory, expected, stage):
     records = sorted((tmp_path / "run" / "done" / stage).iterdir())
     records[0].unlink()
     shutil.rmtree(tmp_path / "run" / "parts" / stage, ignore_errors=True)
-    shutil.rmtree(tmp_path / "run" / "done" / "check-files")
     (tmp_path / "run" / SUMMARY).unlink()
     h = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert digest(tmp_path / "run") == expected
@@ -155,15 +154,19 @@ def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path, expect
     assert digest(tmp_path) == expected
 
 
-@pytest.mark.parametrize("stage", ["rows", "points", "graph", "memberships", "homes"])
-def test_what_was_damaged_meanwhile_is_made_again_before_the_end(tmp_path, directory, expected, stage):
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("stage", ["cells", "rows", "points", "graph", "memberships", "homes", SUMMARY])
+def test_what_was_damaged_is_made_again(tmp_path, directory, expected, stage, finished):
     shutil.copytree(directory, tmp_path / "run")
-    (tmp_path / "run" / SUMMARY).unlink()
-    shutil.rmtree(tmp_path / "run" / "done" / "check-files")
-    path = sorted((tmp_path / "run" / "parts" / stage).iterdir())[-1]
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 4
-    path.write_bytes(content)
+    path = tmp_path / "run" / SUMMARY
+    if not finished:
+        path.unlink()
+    if stage != SUMMARY:
+        path = sorted((tmp_path / "run" / "parts" / stage).iterdir())[-1]
+    if path.exists():
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 4
+        path.write_bytes(content)
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert digest(tmp_path / "run") == expected
 
@@ -188,9 +191,9 @@ def test_progress_and_status_tell_how_far_a_run_is(tmp_path, sizes):
     assert [stage for stage, done, total in told if done == total][-1] == "check files"
 
 
-def test_a_complete_run_is_opened_at_once(directory):
+def test_a_complete_run_is_only_looked_through(directory):
     before = sorted(directory.rglob("*"))
-    h = graphsoft.hierarchy(X, LEVELS, directory=directory, client=Stops(0))
+    h = graphsoft.hierarchy(X, LEVELS, directory=directory, client=Stops(GIVEN["partitions"]))
     assert [len(level.mass) for level in h] == list(LEVELS)
     assert sorted(directory.rglob("*")) == before
 
