@@ -30,8 +30,9 @@ WRITERS: dict[str, tuple[str, tuple[str, ...]]] = {
     ".parquet": ("to_parquet", ("points", "clusters")),
     ".graphsoft": ("save", ()),
 }
-# What can be written of a hierarchy on disk: its tree.
-OF_STORED = (".json", ".nwk", ".graphml", ".gexf")
+# What can be written of a hierarchy on disk: its tree, and a table of the likeliest clusters of all points.
+OF_STORED = (".json", ".nwk", ".graphml", ".gexf", ".csv", ".parquet")
+TABLES = (".csv", ".parquet")
 
 
 def convert_file(source: str, target: str, names: str | None = None, of: str | None = None) -> None:
@@ -71,6 +72,11 @@ def _write_hierarchy(h: Hierarchy | StoredHierarchy, target: str, of: str | None
     if of is not None and of not in parts:
         remedy = f"leave it out, or use {' or '.join(each for each in known if of in WRITERS[each][1])}"
         raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
+    if isinstance(h, StoredHierarchy) and ending in TABLES:
+        if of == "clusters":
+            problem = f"a {ending} file of a hierarchy on disk has its points"
+            raise InputError("of", problem, "leave it out, or write .json, which has all clusters")
+        of = None
     getattr(h, write)(target, *(() if of is None else (of,)))
 
 

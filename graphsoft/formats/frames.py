@@ -100,11 +100,12 @@ def columns_to_csv(columns: Columns, path: PathLike) -> None:
     write_atomic(path, write)
 
 
-def write_columns(columns: Columns, file: TextIO) -> None:
-    """Write what `columns_to_csv` does to a text file that is open."""
+def write_columns(columns: Columns, file: TextIO, header: bool = True) -> None:
+    """Write what `columns_to_csv` does to a text file that is open; rows may follow without a header."""
     # all text is quoted, because before Python 3.13 a lone carriage return would end the row otherwise
     table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    table.writerow(columns)
+    if header:
+        table.writerow(columns)
     table.writerows(zip(*map(_cells, columns.values()), strict=True))
 
 

@@ -22,7 +22,7 @@ from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import callback, integer
 from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.progress import watches_progress
-from graphsoft.result import exporting
+from graphsoft.result import exporting, stored_tables
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.stored_exploring import explore
@@ -301,6 +301,10 @@ class StoredHierarchy(Sequence[StoredLevel]):
     to_linkage = exporting.to_linkage
     to_networkx = exporting.to_networkx
     to_newick = exporting.to_newick
+
+    # The likeliest clusters of all points.
+    to_csv = stored_tables.to_csv
+    to_parquet = stored_tables.to_parquet
 
     def _steps(self) -> sp.csr_array:
         """Take the steps between finest clusters: along edges or, if unknown, by way of points."""

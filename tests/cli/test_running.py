@@ -7,6 +7,7 @@ import types
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import graphsoft
@@ -191,8 +192,13 @@ def test_results_on_disk_are_looked_at(stored, tmp_path, capsys):
     for name in ("tree.json", "tree.nwk", "tree.graphml", "tree.gexf"):
         assert run("convert", d, tmp_path / name) == 0 or name != "tree.json"
     assert graphsoft.read_json(tmp_path / "tree.json").tree == stored.tree
-    assert run("convert", d, tmp_path / "points.csv") == 1
-    assert "a hierarchy on disk cannot be written as '.csv'" in capsys.readouterr().err
+    assert run("convert", d, tmp_path / "model.graphsoft") == 1
+    assert "a hierarchy on disk cannot be written as '.graphsoft'" in capsys.readouterr().err
+    for name in ("points.csv", "points.parquet"):
+        assert run("convert", d, tmp_path / name) == 0
+        assert run("convert", d, tmp_path / name, "--of", "clusters") == 1
+        assert "has its points" in capsys.readouterr().err
+    assert (pd.read_csv(tmp_path / "points.csv")["level_1"] == stored[1].labels).all()
     (tmp_path / "names.json").write_text('{"0-0": "new"}')
     assert run("convert", d, tmp_path / "named.json", "--names", tmp_path / "names.json") == 0
     assert '"new"' in (tmp_path / "named.json").read_text()
