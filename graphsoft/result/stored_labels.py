@@ -81,6 +81,16 @@ class StoredLabels:
         """
         return array_of_chunks(self.files, _read_chunk, self.level, (), np.empty(0, dtype=np.int32))
 
+    def __eq__(self, other: object) -> Any:
+        """Compare every label, as an array does: ``labels == 3`` is a mask of the points of cluster 3."""
+        return np.asarray(self) == other
+
+    def __ne__(self, other: object) -> Any:
+        return np.asarray(self) != other
+
+    # as arrays have none
+    __hash__ = None  # type: ignore[assignment]
+
     def to_npy(self, path: PathLike) -> None:
         """Write a file that ``np.load`` reads, whole or not at all."""
 

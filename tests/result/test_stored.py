@@ -86,6 +86,20 @@ def test_labels_are_the_same(pair):
         assert [*one.labels] == other.labels.tolist()
         assert np.concatenate([labels for _, labels in one.labels.blocks()]).tolist() == found.tolist()
         assert one.labels[-1] == other.labels[-1]
+        assert ((one.labels == 1) == (other.labels == 1)).all()
+        assert ((one.labels != 1) == (other.labels != 1)).all()
+        assert (one.labels == other.labels).all()
+
+
+def test_tables_of_the_points_are_the_same(twins, tmp_path):
+    h, stored = (each.name_clusters({"1-0": "fruit"}) for each in twins)
+    stored.to_csv(tmp_path / "points.csv")
+    stored.to_parquet(tmp_path / "points.parquet")
+    expected = h.to_frame()
+    columns = ["point", "level_0", "level_1", "name_1"]
+    for found in (pd.read_csv(tmp_path / "points.csv"), pd.read_parquet(tmp_path / "points.parquet")):
+        assert list(found.columns) == columns
+        pd.testing.assert_frame_equal(found, expected[columns], check_dtype=False)
 
 
 def test_new_points_get_the_same_memberships(pair):
