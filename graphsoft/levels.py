@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from os import PathLike
@@ -265,10 +266,15 @@ def _refuse(needed: str, X: Any, **given: Any) -> None:
             )
         if value is not None:
             problem = f"got {shown(value)}, which is not possible with a directory"
-            raise InputError(argument, problem, "leave it out, or leave out the directory")
+            instead = {"levels": "list falling numbers, such as [100, 20, 10]"}.get(argument, "leave it out")
+            raise InputError(argument, problem, f"{instead}, or leave out the directory")
     if needed and isinstance(X, PartitionedGraph | RowsInFiles):
         problem = "is needed for data in files: a run keeps what is large there"
         raise InputError("directory", problem, "name one, such as directory='run'")
+    if needed and isinstance(X, str | PathLike) and os.path.exists(X):
+        problem = f"is needed to read {shown(os.fspath(X))}: only a run in a directory reads files"
+        remedy = "name one, such as directory='run', or read it first: graphsoft.datasets.read(path).data"
+        raise InputError("directory", problem, remedy)
 
 
 def _deadline(time_limit: Any, settings: Settings) -> Deadline:

@@ -37,6 +37,8 @@ class _Program(click.Group):
             sys.stdout.flush()
         except InputError as error:
             name = NAMES.get(error.argument, error.argument)
+            if error.argument == "directory" and ctx.invoked_subcommand != "run":  # it is the model there
+                name = "input"
             return _fail(FAILED, f"{name}: {error.problem}. Remedy: {error.remedy}.")
         except BrokenPipeError:
             # so that the flush at exit does not fail again
@@ -47,7 +49,8 @@ class _Program(click.Group):
         except MemoryError:
             return _fail(FAILED, "out of memory. Remedy: fewer points, fewer neighbors, or a larger machine.")
         except KeyboardInterrupt:
-            return _fail(INTERRUPTED, "interrupted")
+            resume = "; the same command goes on where it stopped"
+            return _fail(INTERRUPTED, "interrupted" + resume * (ctx.invoked_subcommand == "run"))
         return 0
 
 

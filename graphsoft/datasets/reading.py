@@ -120,6 +120,11 @@ def read(
     path = Path(path)
     ending = _ending(path)
     reader, known = READERS.get(ending, (None, LABELS))
+    if path.is_dir():
+        raise InputError("path", f"{str(path)!r} is no file, but a folder", "name one file")
+    if not ending and not path.exists():
+        remedy = f"check the name, and use one of {', '.join(READERS)}"
+        raise InputError("path", f"there is no file {str(path)!r}", remedy)
     if reader is None or (ending in PLAIN and path.suffix.lower() == ".gz"):
         raise InputError("path", f"{path.name!r} ends in {ending!r}", f"use one of {', '.join(READERS)}")
     asked = Asked(labels, directed, header, columns, drop, obsm, obsp)

@@ -24,8 +24,9 @@ from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
+from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.sources import Source, source_of
+from graphsoft.distributed.sources import Source, lists_paths, source_of
 from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
@@ -67,6 +68,7 @@ def drive(
     progress : callable, optional
     """
     folder = _folder(directory)
+    _refuse_folder_of(X, folder, directory)
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
@@ -132,6 +134,18 @@ def _folder(directory: Any) -> Path:
     if folder.exists() and not folder.is_dir():
         raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
     return folder
+
+
+def _refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
+    """Refuse a directory that holds the files of the data: to begin anew, one deletes it."""
+    if isinstance(X, RowsInFiles | PartitionedGraph):
+        given: Any = [file.path for file in X.files]
+    else:
+        given = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else ()
+    for path in given:
+        if folder in (place := Path(path).absolute(), place.parent):
+            problem = f"{str(directory)!r} holds the data too, such as {place.name!r}"
+            raise InputError("directory", problem, "give another directory, in which is nothing else")
 
 
 def _method(settings: Settings) -> Relation:

@@ -14,7 +14,7 @@ from graphsoft.errors import InputError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["held", "is_held"]
+__all__ = ["held", "is_held", "was_held"]
 
 _NAME = "lock"
 # `is_held` holds the lock too, for no time: a run that begins just then looks again.
@@ -79,6 +79,22 @@ def is_held(directory: Path) -> bool | None:
     finally:
         os.close(handle)
     return False
+
+
+def was_held(directory: str | Path) -> bool:
+    """Tell whether a run was ever at work in a directory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     before = was_held(folder)
+    ...     with held(Path(folder)):
+    ...         pass
+    ...     before, was_held(folder)
+    (False, True)
+    """
+    return Path(directory, _NAME).is_file()
 
 
 def _taken(handle: int) -> bool:

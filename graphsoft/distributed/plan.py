@@ -99,7 +99,8 @@ def settled(directory: Path, plan: Plan) -> Plan:
         if given["lends"] < 0:
             given["lends"] = older.get("lends")
         lends_new = older.get("lends") == -1 and given["lends"] >= 0
-        differing = list(_differences(older | ({"lends": given["lends"]} if lends_new else {}), given))
+        found = _differences(older | ({"lends": given["lends"]} if lends_new else {}), given)
+        differing = list(dict.fromkeys(found))
         if differing:
             raise InputError(
                 "directory", f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}",
@@ -143,4 +144,7 @@ def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> 
         if isinstance(before, dict) and isinstance(now, dict):
             yield from _differences(before, now, f"{of}{name} ")
         elif before != now or type(before) is not type(now):
+            if of == "identity " and (name == "digest" or isinstance(now, list)):
+                yield "the data are others, or their files were written again"
+                continue
             yield f"{of}{name} was {shown(before)} and is {shown(now)}"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.locking import was_held
 from graphsoft.distributed.npy_rows import npy_rows
 from graphsoft.distributed.parquet_rows import parquet_rows
 from graphsoft.distributed.row_pieces import (
@@ -50,8 +51,8 @@ def rows_in_files(
     path : path-like, or sequence of path-like
         A file with one row for each point: npy, parquet, h5ad, or a zarr store. A folder of such files of one
         format: they are taken in the order of their names, ``part-2`` before ``part-10``; files whose names
-        begin with a dot or an underscore are left out. A list of files is taken as it is. Where a cluster
-        reads them, all workers must find them under the same path.
+        begin with a dot or an underscore are left out, and so are directories of runs. A list of files is
+        taken as it is. Where a cluster reads them, all workers must find them under the same path.
     columns : sequence of str, optional
         The columns of parquet files to take. By default all but the index that pandas wrote; then all must
         hold numbers. A single column may hold lists of numbers, equally long in all rows.
@@ -268,6 +269,9 @@ def _listed(path: Any) -> list[str]:
     if isinstance(path, (str, os.PathLike)):
         whole = _absolute(path)
         if not os.path.exists(whole):
+            if set("*?[") & set(whole):
+                problem = f"there is no file {whole!r}, and patterns are not read"
+                raise InputError("X", problem, "give the folder, or a list: sorted(glob.glob(pattern))")
             raise InputError("X", f"there is no file or folder {whole!r}", REACHED)
         return _files_in(whole) if os.path.isdir(whole) and not is_zarr(whole) else [whole]
     if not isinstance(path, (list, tuple)) or not path:
@@ -290,9 +294,10 @@ def _absolute(path: Any) -> str:
 def _files_in(folder: str) -> list[str]:
     # Spark and Dask put files beside the parts whose names begin with an underscore
     names = sorted((name for name in os.listdir(folder) if name[:1] not in "._"), key=_natural)
-    if not names:
+    # the directory of the run itself may be here, where it is found when the run goes on
+    paths = [path for name in names if not was_held(path := os.path.join(folder, name))]
+    if not paths:
         raise InputError("X", f"there are no files in {folder!r}", "give a folder of npy or parquet files")
-    paths = [os.path.join(folder, name) for name in names]
     for path in paths:
         if os.path.isdir(path) and not is_zarr(path):
             raise InputError("X", f"there is a folder {path!r} among the files", "give a list of the files")

@@ -37,7 +37,7 @@ SAMPLE = 4096  # bytes at the begin, in the middle and at the end of a file that
 PIECE = 1 << 22  # bytes of a file that are held beside the rows that are made of them
 DAMAGED = "write the file again"
 NEAR = 1 << 16  # bytes that cost as much to read as to leave out
-REACHED = "keep it where this process and all workers find it under the same path"
+REACHED = "check the name, under which this process and all workers must find it"
 FINITE = "drop or fill those rows"
 
 

@@ -20,7 +20,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.networks import is_network
 from graphsoft.input.mapped import is_mapped, is_plain
 
-__all__ = ["Source", "sample_rows", "source_of"]
+__all__ = ["Source", "lists_paths", "sample_rows", "source_of"]
 
 NEAR = 64  # rows that cost less to read than to leave out
 
@@ -94,7 +94,7 @@ def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> 
 def _found(X: Any, folder: Path, client: Any) -> RowsInFiles:
     if isinstance(X, RowsInFiles):
         return X
-    if isinstance(X, (str, os.PathLike)) or _lists_paths(X):
+    if isinstance(X, (str, os.PathLike)) or lists_paths(X):
         return rows_in_files(X)
     mapped = _mapped(X)
     if mapped is not None:
@@ -130,7 +130,14 @@ def sample_rows(source: Source, rows: Array) -> Any:
     return np.concatenate([np.empty((0, source.d), dtype=source.dtype), *parts])
 
 
-def _lists_paths(X: Any) -> bool:
+def lists_paths(X: Any) -> bool:
+    """Tell whether something is a list of paths.
+
+    Examples
+    --------
+    >>> lists_paths(["a.npy", "b.npy"]), lists_paths([[1, 2], [3, 4]]), lists_paths([])
+    (True, False, False)
+    """
     return (
         isinstance(X, (list, tuple))
         and len(X) > 0

@@ -122,7 +122,10 @@ def test_what_is_written(library, parts, stored, tmp_path, capsys):
         (["run", "x.npy", "--levels", "3", "--directory", "d"], 1, "x.npy"),
         (["run", "-", "--levels", "3", "--directory", "d"], 1, "standard input"),
         (["run", "x.edges", "--edges", "--part", "X", "--levels", "3", "--directory", "d"], 1, "--part"),
-        (["info", "."], 1, "there is no run"),
+        (["info", "."], 1, "input: there is no run"),
+        (["explore", ".", "-o", "page.html"], 1, "input: '.' has no hierarchy.gs"),
+        (["info", "nowhere"], 1, "there is no file 'nowhere'"),
+        (["run", "*.npy", "--levels", "3", "--directory", "d"], 1, "patterns are not read"),
         (["explore", ".", "-o", "page.html"], 1, "no hierarchy.gs"),
         (["convert", ".", "tree.json"], 1, "no hierarchy.gs"),
     ],
@@ -173,7 +176,7 @@ def test_a_run_that_was_stopped(parts, tmp_path, monkeypatch, capsys):
         "graphsoft.distributed.driving.divide", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )
     assert run(*given) == 130
-    assert capsys.readouterr().err == "graphsoft: interrupted\n"
+    assert capsys.readouterr().err == "graphsoft: interrupted; the same command goes on where it stopped\n"
     assert run("info", tmp_path / "d", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["kind"] == "a run"

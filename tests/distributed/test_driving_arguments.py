@@ -13,7 +13,7 @@ X, _ = nested_clouds()
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"levels": "auto"}, "levels"),
+        ({"levels": "auto"}, "levels: got 'auto'.* list falling numbers"),
         ({"levels": (2000, 4)}, "levels"),
         ({"method": "ward"}, "method"),
         ({"polish": False}, "method"),
@@ -53,3 +53,15 @@ def test_files_need_a_directory(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     with pytest.raises(InputError, match="directory"):
         graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)
+    for path in (tmp_path, tmp_path / "rows.npy", str(tmp_path)):
+        with pytest.raises(InputError, match=r"^directory: is needed to read"):
+            graphsoft.hierarchy(path, LEVELS)
+
+
+def test_the_directory_holds_no_data(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    rows = graphsoft.rows_in_files(tmp_path)
+    for data in (tmp_path, str(tmp_path / "rows.npy"), [tmp_path / "rows.npy"], rows):
+        with pytest.raises(InputError, match=r"^directory: .* holds the data too"):
+            graphsoft.hierarchy(data, LEVELS, directory=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]

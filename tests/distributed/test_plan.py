@@ -80,3 +80,10 @@ def test_damaged_plan_is_refused_or_of_no_influence(tmp_path_factory, position, 
     path.write_bytes(content)
     with suppress(graphsoft.InputError):
         assert settled(folder, PLAN) == PLAN
+
+
+def test_other_data_are_named_in_words(tmp_path):
+    settled(tmp_path, replace(PLAN, identity={"digest": "1f", "d": 3}))
+    with pytest.raises(graphsoft.InputError, match="another plan: the data are others, or") as caught:
+        settled(tmp_path, replace(PLAN, identity={"digest": "2f", "d": 3}))
+    assert "2f" not in str(caught.value)

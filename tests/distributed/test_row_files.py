@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft import InputError
 from graphsoft.distributed import npy_rows, store_rows
+from graphsoft.distributed.locking import held
 from graphsoft.distributed.row_files import rows_in_files
 from graphsoft.distributed.sources import Source, sample_rows
 from graphsoft.graph.features import checked_features
@@ -251,3 +252,13 @@ def test_names_of_variables_are_the_columns(tmp_path):
         assert np.array_equal(counts.rows(3, 20).toarray(), HOLES[3:20])
         with pytest.raises(InputError, match=r"no 'obsm/X_pca'.*choose one of 'X', 'layers/counts'"):
             rows_in_files(path, part="obsm/X_pca")
+
+
+def test_directories_of_runs_are_not_among_the_files(tmp_path):
+    np.save(tmp_path / "part.npy", np.eye(3))
+    with held(tmp_path / "run"):
+        assert rows_in_files(tmp_path).n == 3
+    assert rows_in_files(tmp_path).n == 3
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="there is a folder"):
+        rows_in_files(tmp_path)
