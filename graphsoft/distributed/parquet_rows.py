@@ -18,7 +18,7 @@ from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 __all__ = ["ParquetRows", "parquet_rows"]
 
 FEWEST = 256  # rows in a batch, because each column of it takes time of its own
-NUMBERS = "leave it out: name the others by rows_in_files(path, columns=[...]), or --columns A,B,..."
+NUMBERS = "leave it out: name the others by rows_in_files(path, columns=[...]), or --columns A,B"
 GAPS = "fill the gaps, or leave out the rows or the column"
 
 
