@@ -149,6 +149,14 @@ class StoredFiles:
                 raise ValueError("scales that are not above 0")
         return scales
 
+    def typical_scale(self) -> float:
+        """Read the median of the local scales of all nodes that have neighbors."""
+        with self.open("graph", 0) as file:
+            typical = float(_whole(file, "typical", "f", 0))
+            if not 0 < typical < np.inf:
+                raise ValueError("a scale that is not above 0")
+        return typical
+
     def first_rows(self, part: int) -> Array:
         """Read the first row of every node of a partition."""
         with self.open("points", part) as file:
