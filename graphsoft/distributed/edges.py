@@ -44,8 +44,8 @@ def build_blocks(run: Run, plan: Plan) -> list[Record]:
     heaviest = max(float(record["heaviest"]) for record in records)
     ends = np.array([lightest, heaviest] if heaviest > 0 else [])
     kind = np.dtype(weight_type(ends)).name
-    told = {"listed": listed, "kind": kind, "typical": typical}
-    records = run.stage("graph", join_edges, parts, partitions=partitions, **dict[str, Any](told))
+    told: dict[str, Any] = {"listed": listed, "kind": kind, "typical": typical}
+    records = run.stage("graph", join_edges, parts, partitions=partitions, **told)
     for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges"):
         run.forget(stage)
     return records
@@ -256,9 +256,9 @@ def join_edges(where: Where, partitions: int, listed: int, kind: str, typical: f
     to, sent = _part_and_place(np.unique(_abroad(halo_part[columns[~own] - count], nodes)))
     alone = int(np.count_nonzero(np.diff(edges.indptr) == 0))
     arrays = {
-        "ptr": edges.indptr, "columns": columns, "weights": edges.data.astype(kind), "degrees": degrees,
-        "copies": copies, "halo_part": halo_part, "halo_place": halo_place,
-        "sent": sent, "typical": np.array(typical),
+        "typical": np.array(typical), "ptr": edges.indptr, "columns": columns,
+        "weights": edges.data.astype(kind), "degrees": degrees, "copies": copies, "halo_part": halo_part,
+        "halo_place": halo_place, "sent": sent,
     }  # fmt: skip
     where.write(arrays, {"sent": np.searchsorted(to, np.arange(partitions + 1))})
     positive = degrees[degrees > 0]

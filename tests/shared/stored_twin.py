@@ -93,13 +93,13 @@ def _write_graph(directory, partitions, adjacency, sites, home, place, typical):
         numbers[own], numbers[outside] = np.arange(len(own)), len(own) + np.arange(len(outside))
         order = np.lexsort((place[ends], home[ends], lines))
         arrays = {
+            "typical": np.array(typical),
             "ptr": np.searchsorted(lines[order], np.arange(len(own) + 1)),
             "columns": numbers[ends[order]].astype(np.int32),
             "weights": edges.data[order],
             "degrees": np.asarray(nodes[own].sum(axis=1)).ravel(),
             "halo_part": home[outside].astype(np.int32),
             "halo_place": place[outside].astype(np.int32),
-            "typical": np.array(typical),
         }
         _write(directory, "graph", part, arrays)
 
