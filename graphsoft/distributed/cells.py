@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import SEED, Cells, directed, seen_rows, width_seen
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.probing import LENDS, PROBES, found_by_lending
+from graphsoft.distributed.probing import MOST_LENDS, PROBES, found_by_lending
+from graphsoft.distributed.row_pieces import stacked
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.sources import Source, chosen_rows
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError, warn
 from graphsoft.methods.parts.rows import shifted
 from graphsoft.neighbors.points import NORMS, Points, first_copies
 from graphsoft.parallel import one_thread
-
-if TYPE_CHECKING:
-    from graphsoft.distributed.sources import Source
 
 __all__ = ["choose_cells", "lends_needed", "sample_size"]
 
@@ -30,7 +28,6 @@ CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where 
 ROWS_EACH, MIN_SAMPLE = 32, 20_000  # of the sample, for each cell and in all
 SWEEPS, ROUNDS = 12, 4
 FULL = 0.25  # a cell with more than this part of a partition's rows is split
-NEAR, SPAN = 256, 4096  # sampled rows so near each other are read together, at most so many rows at once
 ENOUGH = 0.97  # of the true neighbors can be found
 
 
@@ -75,12 +72,12 @@ def lends_needed(run: Run, source: Source, plan: Plan) -> tuple[int, float]:
     recall = found_by_lending(run, source, plan)
     run.forget("gather-probes")
     enough = np.flatnonzero(recall >= ENOUGH)
-    lends = int(enough[0]) + 1 if len(enough) else LENDS
+    lends = int(enough[0]) + 1 if len(enough) else MOST_LENDS
     if not len(enough):
         warn(
             f"partitions: only {recall[-1]:.0%} of the nearest neighbors can be found, even if each row is "
-            f"seen by the partitions of {LENDS} further cells; fewer partitions, with a larger max_memory, "
-            f"find more"
+            f"seen by the partitions of {MOST_LENDS} further cells; fewer partitions, with a larger "
+            f"max_memory, find more"
         )
     return lends, float(recall[lends - 1])
 
@@ -112,31 +109,14 @@ def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size
     probes = sample[:: max(1, size // PROBES)][:PROBES]
     start = where.part * chunk_rows
     numbers = sample[(sample >= start) & (sample < start + chunk_rows)]
-    values = _rows_of(source, numbers)
+    values = chosen_rows(source, numbers)
     of_probes = values[np.isin(numbers, probes)]
     features = rows_in_sections("probes", of_probes)[0] if source.sparse else {"probes": of_probes}
     where.write({"seen": seen_rows(values[directed(values, metric)], metric)} | features)
 
 
-def _rows_of(source: Source, numbers: Array) -> Any:
-    """Read some rows, rising; a source in files knows best which of them to read together."""
-    if hasattr(source, "sampled"):
-        return source.sampled(numbers)
-    cuts = np.flatnonzero((np.diff(numbers) > NEAR) | (np.diff(numbers // SPAN) > 0)) + 1
-    parts = []
-    for some in np.split(numbers, cuts) if len(numbers) else []:
-        parts.append(source.rows(int(some[0]), int(some[-1]) + 1)[some - some[0]])
-    if source.sparse:
-        return _stacked(parts, source.d)
-    return np.concatenate(parts) if parts else np.zeros((0, source.d), dtype=np.float32)
-
-
 def _sample(rows: int, size: int) -> Array:
     return np.sort(np.random.default_rng(SEED).choice(rows, size, replace=False, shuffle=False))
-
-
-def _stacked(parts: list[Any], width: int) -> sp.csr_array:
-    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, width))
 
 
 def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
@@ -146,7 +126,7 @@ def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
         with where.open("sample-rows", chunk) as file:
             kept.append(file.rows("probes") if sparse else file.array("probes"))
     if sparse:
-        where.write(rows_in_sections("probes", _stacked(kept, kept[0].shape[1]))[0])
+        where.write(rows_in_sections("probes", stacked(kept, kept[0].shape[1]))[0])
     else:
         where.write({"probes": np.concatenate([each for each in kept if len(each)])})
 
@@ -168,7 +148,7 @@ def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[s
     found = _centroids(rows, cells, FULL * len(rows) / partitions)
     found = found[_near_together(found)]
     single = Cells(found, np.arange(len(found)), "euclidean")
-    near = single.nearest(rows, 1 + LENDS)
+    near = single.nearest(rows, 1 + MOST_LENDS)
     load = np.bincount(near[:, 0], minlength=len(found))
     chosen = Cells(found, _runs(load, partitions), "euclidean")
     where.write({"centroids": chosen.centroids, "partition": chosen.partition})

@@ -44,7 +44,8 @@ def build_blocks(run: Run, plan: Plan) -> list[Record]:
     heaviest = max(float(record["heaviest"]) for record in records)
     ends = np.array([lightest, heaviest] if heaviest > 0 else [])
     kind = np.dtype(weight_type(ends)).name
-    records = run.stage("graph", join_edges, parts, partitions=partitions, listed=listed, kind=kind)
+    told: dict[str, Any] = {"listed": listed, "kind": kind, "typical": typical}
+    records = run.stage("graph", join_edges, parts, partitions=partitions, **told)
     for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges"):
         run.forget(stage)
     return records
@@ -79,7 +80,6 @@ def typical_scale(where: Where, partitions: int) -> dict[str, Any]:
     """
     count = sum(len(_scales(where, part)) for part in range(partitions))
     if not count:
-        where.write({})
         return {"typical": 1.0}
     middle = []
     for rank in ((count - 1) // 2, count // 2):
@@ -94,7 +94,6 @@ def typical_scale(where: Where, partitions: int) -> dict[str, Any]:
             before -= int(counts[:digit].sum())
             known = (known << 16) | digit
         middle.append(np.uint64(known).view(np.float64))
-    where.write({})
     low, high = middle
     return {"typical": low if low == high else low / 2 + high / 2 if high > 2.0**1022 else (low + high) / 2}
 
@@ -227,8 +226,11 @@ class _Edges(NamedTuple):
     copies: Array  # of the node in whose list it is
 
 
-def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[str, Any]:
-    """Put together the edges that are listed at either end, as a block with its halo."""
+def join_edges(where: Where, partitions: int, listed: int, kind: str, typical: float) -> dict[str, Any]:
+    """Put together the edges that are listed at either end, as a block with its halo.
+
+    The typical scale is written too: new points are weighed by it.
+    """
     with where.open("points", where.part) as file:
         count = file.shape("first")[0]
     copies = _copies(where, count)
@@ -254,9 +256,9 @@ def join_edges(where: Where, partitions: int, listed: int, kind: str) -> dict[st
     to, sent = _part_and_place(np.unique(_abroad(halo_part[columns[~own] - count], nodes)))
     alone = int(np.count_nonzero(np.diff(edges.indptr) == 0))
     arrays = {
-        "ptr": edges.indptr, "columns": columns, "weights": edges.data.astype(kind), "degrees": degrees,
-        "copies": copies, "halo_part": halo_part, "halo_place": halo_place,
-        "sent": sent,
+        "typical": np.array(typical), "ptr": edges.indptr, "columns": columns,
+        "weights": edges.data.astype(kind), "degrees": degrees, "copies": copies, "halo_part": halo_part,
+        "halo_place": halo_place, "sent": sent,
     }  # fmt: skip
     where.write(arrays, {"sent": np.searchsorted(to, np.arange(partitions + 1))})
     positive = degrees[degrees > 0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -24,11 +23,10 @@ from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 
-__all__ = ["LASTING", "check_result", "finish"]
+__all__ = ["LASTING", "check_result", "finish", "lasting_files"]
 
-# Stages whose files belong to the result, and those of them that only points have.
+# Stages whose files belong to the result; "points" and "cells" are of points only.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
-OF_POINTS = ("points", "cells")
 # Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
 PIECE = 1 << 12
 # Nodes whose steps along edges are in memory at the same time.
@@ -71,6 +69,22 @@ def finish(
     return levels, steps
 
 
+def lasting_files(plan: Plan) -> dict[str, range]:
+    """List the files that belong to a result beside its summary: the parts of each stage.
+
+    Examples
+    --------
+    >>> graph = Plan("graph", 30, 0, False, 2, 10, 0, 10, "euclidean", "connectivity", (2,), 10**9, 100)
+    >>> lasting_files(graph)
+    {'rows': range(0, 2), 'graph': range(0, 2), 'memberships': range(0, 2), 'homes': range(0, 3)}
+    """
+    found = dict.fromkeys(LASTING, plan.parts) | {"homes": plan.chunks}
+    of_points = {"points": plan.parts, "cells": range(1)}
+    if plan.kind == "points":
+        return found | of_points
+    return {stage: parts for stage, parts in found.items() if stage not in of_points}
+
+
 def check_result(run: Run, plan: Plan) -> None:
     """Read all files of the result; those that are damaged are made again, if the run knows how.
 
@@ -79,10 +93,9 @@ def check_result(run: Run, plan: Plan) -> None:
     Unreadable
         For a damaged file of stages that have not begun in this run.
     """
-    stages = [stage for stage in LASTING if plan.kind == "points" or stage not in OF_POINTS]
     name = "check-files"
-    shutil.rmtree(run.directory / "done" / name, ignore_errors=True)  # what was seen before does not count
-    run.stage(name, check_files, plan.parts, stages=stages, plan=plan)
+    run.undo(name)  # what was seen before does not count
+    run.stage(name, check_files, plan.parts, plan=plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,15 +221,10 @@ def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any
     return sizes
 
 
-def check_files(where: Where, *, stages: Sequence[str], plan: Plan) -> None:
-    """Read what stays of a partition."""
-    for stage in stages:
-        parts: Sequence[int] = [where.part]
-        if stage == "homes":
-            parts = plan.chunks[where.part :: plan.partitions]
-        elif stage == "cells":
-            parts = [0]
-        for part in parts:
+def check_files(where: Where, *, plan: Plan) -> None:
+    """Read what stays of a partition, and its share of the other files."""
+    for stage, parts in lasting_files(plan).items():
+        for part in parts[where.part :: plan.partitions]:
             with where.open(stage, part) as file:
                 for name in file:
                     file.array(name)

@@ -52,9 +52,8 @@ def join(run: Run, plan: Plan) -> None:
     records = run.stage("merge-neighbors", merge_neighbors, parts, partitions=len(parts))
     run.forget("find-neighbors")
     smallest = min(float(record["smallest"]) for record in records)
-    smallest = (
-        smallest if np.isfinite(smallest) else 1.0
-    )  # all neighbors are at distance 0, or there are none
+    if not np.isfinite(smallest):  # all neighbors are at distance 0, or there are none
+        smallest = 1.0
     run.stage("points", keep_points, parts, chunks=chunks, sparse=plan.sparse, smallest=smallest)
     run.forget("route-rows")
 

@@ -75,10 +75,10 @@ def merge_nodes(where: Where, shares: Sequence[int] | None) -> Mapping[str, Any]
         if shares is not None and count:
             group, groups, spared = _merged(file, shares[where.part])
         degrees = file.array("degrees")[sent]
-    home = np.full(count, where.part, dtype=np.int32)
-    arrays = {"home": home, "group": group}
-    arrays |= {"sent_home": home[sent], "sent_group": group[sent], "sent_degrees": degrees}
-    where.write(arrays, {"sent_home": cut, "sent_group": cut, "sent_degrees": cut})
+    part_of = np.full(count, where.part, dtype=np.int32)
+    arrays = {"part": part_of, "group": group}
+    arrays |= {"sent_part": part_of[sent], "sent_group": group[sent], "sent_degrees": degrees}
+    where.write(arrays, {"sent_part": cut, "sent_group": cut, "sent_degrees": cut})
     return {"groups": groups, "lone": np.count_nonzero(group == NO_GROUP), "spared": spared}
 
 
@@ -158,7 +158,7 @@ def adopt_nodes(where: Where, merged: str, before: str) -> Mapping[str, Any]:
         The one before this, in which some lone nodes found a group already.
     """
     with where.open(before, where.part) as file:
-        home, group = file.array("home"), file.array("group")
+        part_of, group = file.array("part"), file.array("group")
     with where.open("graph", where.part) as file:
         sent, cut = file.array("sent"), file.cut("sent")
         lone = np.flatnonzero(group == NO_GROUP)
@@ -166,14 +166,14 @@ def adopt_nodes(where: Where, merged: str, before: str) -> Mapping[str, Any]:
             parts = np.unique(file.array("halo_part"))
             edges = read_edges(file)[lone]
     if len(lone):
-        there = {name: from_halo(where, before, f"sent_{name}", parts) for name in ("home", "group")}
+        there = {name: from_halo(where, before, f"sent_{name}", parts) for name in ("part", "group")}
         best = _nearest(edges, there["group"], from_halo(where, merged, "sent_degrees", parts))
         joins = best >= 0
-        home[lone[joins]] = there["home"][best[joins]]
+        part_of[lone[joins]] = there["part"][best[joins]]
         group[lone[joins]] = there["group"][best[joins]]
     where.write(
-        {"home": home, "group": group, "sent_home": home[sent], "sent_group": group[sent]},
-        {"sent_home": cut, "sent_group": cut},
+        {"part": part_of, "group": group, "sent_part": part_of[sent], "sent_group": group[sent]},
+        {"sent_part": cut, "sent_group": cut},
     )
     return {"lone": np.count_nonzero(group == NO_GROUP)}
 
@@ -202,10 +202,10 @@ def number_groups(where: Where, before: str, groups: Sequence[int], offsets: Seq
     `groups` has how many groups each partition found, and `offsets` where its numbers begin.
     """
     with where.open(before, where.part) as file:
-        home, group = file.array("home"), file.array("group")
+        part_of, group = file.array("part"), file.array("group")
     with where.open("graph", where.part) as file:
         sent, cut = file.array("sent"), file.cut("sent")
     lone = np.flatnonzero(group == NO_GROUP)
     group[lone] = groups[where.part] + np.arange(len(lone))
-    number = np.asarray(offsets, dtype=np.int64)[home] + group
+    number = np.asarray(offsets, dtype=np.int64)[part_of] + group
     where.write({"group": number, "sent": number[sent]}, {"sent": cut})

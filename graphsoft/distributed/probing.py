@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,23 +10,21 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells, seen_rows
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.sources import Source
 from graphsoft.distributed.tasks import Where
 from graphsoft.neighbors.nearest import nearest_among
 from graphsoft.neighbors.points import Points, RowLookup
 
-if TYPE_CHECKING:
-    from graphsoft.distributed.sources import Source
+__all__ = ["MOST_LENDS", "PROBES", "found_by_lending"]
 
-__all__ = ["LENDS", "PROBES", "found_by_lending"]
-
-LENDS = 8  # a row is lent to the partitions of at most so many further cells
+MOST_LENDS = 8  # a row is lent to the partitions of at most so many further cells
 PROBES = 500
 NAMES = ("distances", "hashes", "cells")  # of the nearest rows
 Lists = tuple[Array, Array, Array]
 
 
 def found_by_lending(run: Run, source: Source, plan: Plan) -> Array:
-    """Find the part of the true neighbors that can be found with 1, 2, ..., LENDS further cells."""
+    """Find the part of the true neighbors that can be found with 1, 2, ..., MOST_LENDS further cells."""
     run.stage(
         "compare-probes", compare_probes, plan.chunks, source=source, metric=plan.metric,
         chunk_rows=plan.chunk_rows, n_neighbors=plan.n_neighbors,
@@ -62,34 +60,37 @@ def compare_probes(where: Where, source: Source, metric: str, chunk_rows: int, n
     of_rows[lookup.order] = lookup.hashes
     hashes = np.zeros(near.shape, dtype=np.uint64)
     hashes[near >= 0] = of_rows[first[used]][place]
-    closest = np.zeros((*near.shape, 1 + LENDS), dtype=np.int32)
+    closest = np.zeros((*near.shape, 1 + MOST_LENDS), dtype=np.int32)
     closest[near >= 0] = _closest(cells, values[first[used]])[place]
     where.write({"distances": distances, "hashes": hashes, "cells": closest})
 
 
 def _closest(cells: Cells, values: Any) -> Array:
     """Find the cells nearest to rows; if there are fewer than asked for, the last is listed again."""
-    near = cells.nearest(seen_rows(values, cells.metric), 1 + LENDS)
-    return np.pad(near, ((0, 0), (0, 1 + LENDS - near.shape[1])), mode="edge")
+    near = cells.nearest(seen_rows(values, cells.metric), 1 + MOST_LENDS)
+    return np.pad(near, ((0, 0), (0, 1 + MOST_LENDS - near.shape[1])), mode="edge")
 
 
 def probe(where: Where, chunks: int, sparse: bool, metric: str, n_neighbors: int) -> dict[str, Any]:
     """Keep the nearest of all chunks, and count how many of them some partition sees beside the probe."""
     cells, rows = Cells.read(where, metric), _probes(where, sparse)
     count = rows.shape[0]
-    best = np.zeros((count, 0)), np.zeros((count, 0), np.uint64), np.zeros((count, 0, 1 + LENDS), np.int32)
+    best = (
+        np.zeros((count, 0)),
+        np.zeros((count, 0), np.uint64),
+        np.zeros((count, 0, 1 + MOST_LENDS), np.int32),
+    )
     for chunk in range(chunks):
         with where.open("compare-probes", chunk) as file:
             best = _nearest_of(best, tuple(file.array(name) for name in NAMES), n_neighbors)
     distances, _, near = best
     own = _closest(cells, rows)
     found = []
-    for lends in range(1, 1 + LENDS):
+    for lends in range(1, 1 + MOST_LENDS):
         of_probe = cells.partition[own[:, None, : 1 + lends, None]]
         of_neighbor = cells.partition[near[:, :, None, : 1 + lends]]
         met = (of_probe == of_neighbor).any(axis=(2, 3))
         found.append(met[np.isfinite(distances)].mean() if np.isfinite(distances).any() else 1.0)
-    where.write({})
     return {"found": np.array(found)}
 
 

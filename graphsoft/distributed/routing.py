@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,12 +14,10 @@ from graphsoft.distributed.files import ArrayFile, rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.sources import Source
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import warn
 from graphsoft.neighbors.points import Points, first_copies
-
-if TYPE_CHECKING:
-    from graphsoft.distributed.sources import Source
 
 __all__ = ["Routed", "route", "routed_copies", "routed_rows"]
 

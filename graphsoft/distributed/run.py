@@ -122,6 +122,10 @@ class Run:
         self._forgotten.add(name)
         self._delete(name)
 
+    def undo(self, name: str) -> None:
+        """Delete the records of a stage that has not begun, so that its tasks are done again."""
+        shutil.rmtree(self.directory / "done" / name, ignore_errors=True)
+
     def forget_but(self, kept: Sequence[str]) -> None:
         """Delete the files of all stages but these."""
         for name in self._known.stages:
@@ -207,9 +211,8 @@ class Run:
         text = json.dumps({"stages": stages}).encode()  # the order counts too
         if text == self._written:
             return
-        with suppress(
-            OSError
-        ):  # the run does not depend on it, and a task will say what is wrong with the disk
+        # the run does not depend on it, and a task will say what is wrong with the disk
+        with suppress(OSError):
             self.directory.mkdir(parents=True, exist_ok=True)
             write_atomic(self.directory / STAGES, lambda file: file.write(text))
             self._written = text

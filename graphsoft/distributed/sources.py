@@ -20,7 +20,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.networks import is_network
 from graphsoft.input.mapped import is_mapped, is_plain
 
-__all__ = ["Source", "lists_paths", "sample_rows", "source_of"]
+__all__ = ["Source", "chosen_rows", "lists_paths", "source_of"]
 
 NEAR = 64  # rows that cost less to read than to leave out
 
@@ -103,7 +103,7 @@ def _found(X: Any, folder: Path, client: Any) -> RowsInFiles:
     return RowsInFiles(tuple(files), "given")
 
 
-def sample_rows(source: Source, rows: Array) -> Any:
+def chosen_rows(source: Source, rows: Array) -> Any:
     """Read the given rows, in memory for little more than these.
 
     Parameters
@@ -117,7 +117,7 @@ def sample_rows(source: Source, rows: Array) -> Any:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = source_of([[1, 2], [3, 4], [5, 6]], folder)
-    ...     sample_rows(source, np.array([0, 2])).tolist()
+    ...     chosen_rows(source, np.array([0, 2])).tolist()
     [[1.0, 2.0], [5.0, 6.0]]
     """
     if hasattr(source, "sampled"):

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
+from graphsoft.distributed.finishing import lasting_files
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import Summary
 from graphsoft.distributed.tasks import Where
@@ -26,7 +27,6 @@ from graphsoft.storage.container import UNSOUND, cause_of
 
 __all__ = ["LOST", "StoredFiles"]
 
-KEPT = ("rows", "graph", "memberships", "homes")  # the stages whose files belong to a result
 LOST = "make the same call again, which makes the file again, or take another copy of the result"
 
 
@@ -58,12 +58,7 @@ class StoredFiles:
 
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
-        of_points = self.plan.kind == "points"
-        found = [self.file("cells", 0)] if of_points else []
-        for stage in (*KEPT, "points") if of_points else KEPT:
-            parts = self.plan.chunks if stage == "homes" else self.plan.parts
-            found += [self.file(stage, part) for part in parts]
-        return found
+        return [self.file(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
 
     @contextmanager
     def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
@@ -148,6 +143,14 @@ class StoredFiles:
             if not (np.isfinite(scales).all() and (scales > 0).all()):
                 raise ValueError("scales that are not above 0")
         return scales
+
+    def typical_scale(self) -> float:
+        """Read the median of the local scales of all nodes that have neighbors."""
+        with self.open("graph", 0) as file:
+            typical = float(_whole(file, "typical", "f", 0))
+            if not 0 < typical < np.inf:
+                raise ValueError("a scale that is not above 0")
+        return typical
 
     def first_rows(self, part: int) -> Array:
         """Read the first row of every node of a partition."""

@@ -6,7 +6,7 @@ finds there is merged by distance, and from then on all is as :mod:`graphsoft.re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,6 @@ from graphsoft.result.reference_points import search_entries
 from graphsoft.result.stored_files import StoredFiles
 
 __all__ = ["predicted"]
-
-DIGITS = 16  # bits by which a median is found at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,43 +179,9 @@ def _weights(files: StoredFiles, found: _Found) -> Array:
     farthest = np.max(found.distance, axis=1, initial=0.0, where=there)
     if (farthest[there.any(axis=1)] == 0).any():
         scales = np.append(scales, min(files.scales(part).min(initial=np.inf) for part in files.plan.parts))
-    typical = _median_scale(files) if files.plan.weights == "gaussian" else 1.0
+    typical = files.typical_scale() if files.plan.weights == "gaussian" else 1.0
     lists = ScaledLists(np.zeros((0, 0), dtype=np.int64), scales, typical)
     return weights_of_others(indices, found.distance, files.plan.weights, lists)
-
-
-def _median_scale(files: StoredFiles) -> float:
-    """Find the median of the local scales of all nodes."""
-
-    def scales() -> Iterator[Array]:
-        return (files.scales(part).astype(np.float64) for part in files.plan.parts)
-
-    count = sum(len(part) for part in scales())
-    low, high = (_ranked(scales, rank) for rank in ((count - 1) // 2, count // 2))
-    return low / 2 + high / 2
-
-
-def _ranked(parts: Callable[[], Iterator[Array]], rank: int) -> float:
-    """Find the number of a rank among positive numbers, without holding them all.
-
-    Their bits, read as whole numbers, are in the same order, so it is found digit by digit.
-
-    Examples
-    --------
-    >>> _ranked(lambda: iter([np.array([3.0, 1.0]), np.array([2.0])]), 1)
-    2.0
-    """
-    known = 0
-    for shift in range(64 - DIGITS, -1, -DIGITS):
-        counts = np.zeros(1 << DIGITS, dtype=np.int64)
-        for part in parts():
-            bits = part.view(np.uint64) >> np.uint64(shift)
-            digits = bits[bits >> np.uint64(DIGITS) == known] & np.uint64((1 << DIGITS) - 1)
-            counts += np.bincount(digits.astype(np.int64), minlength=1 << DIGITS)
-        digit = int(np.searchsorted(np.cumsum(counts), rank, side="right"))
-        rank -= int(counts[:digit].sum())
-        known = known << DIGITS | digit
-    return float(np.array([known], dtype=np.uint64).view(np.float64)[0])
 
 
 def _fallback(files: StoredFiles, level: int) -> sp.csr_array:

@@ -30,10 +30,7 @@ __all__ = ["sampled"]
 def sampled(h: StoredHierarchy, count: int, rng: Any) -> Hierarchy:
     """Make a hierarchy of `count` points; see `StoredHierarchy.sample`."""
     total = h.plan.rows
-    random = generator("rng", rng) or np.random.default_rng(DEFAULT_SEED)
-    rows = np.arange(total)
-    if count < total:
-        rows = np.sort(random.choice(total, count, replace=False))
+    rows = _drawn(total, count, generator("rng", rng) or np.random.default_rng(DEFAULT_SEED))
     part, place = nodes_of(h.files, rows)
     features: Features | None = None
     if h.plan.kind == "points":
@@ -56,6 +53,17 @@ def sampled(h: StoredHierarchy, count: int, rng: Any) -> Hierarchy:
         notes=(*h.report.notes, note) if count < total else h.report.notes,
     )  # fmt: skip
     return Hierarchy(tuple(levels), graph, report, h.settings, features, h.cluster_names)
+
+
+def _drawn(total: int, count: int, random: np.random.Generator) -> Array:
+    """Draw `count` of so many rows, or take all; never an array of all rows if few are wanted.
+
+    Examples
+    --------
+    >>> len(_drawn(10**15, 20, np.random.default_rng(0))), _drawn(2, 20, np.random.default_rng(0)).tolist()
+    (20, [0, 1])
+    """
+    return np.arange(total) if count >= total else np.sort(random.choice(total, count, replace=False))
 
 
 def _features_of(files: StoredFiles, part: Array, place: Array) -> Any:

@@ -15,7 +15,11 @@ def cluster():
     with (
         patient,
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="2GB"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            memory_limit="2GB",
         ) as running,
     ):
         yield running

@@ -91,7 +91,7 @@ def test_two_workers_give_the_same_bits(tmp_path, expected, client):
 def test_one_worker_gives_the_same_bits(tmp_path, expected):
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB"
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit="2GB"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -192,7 +192,9 @@ def count_threads(where):
 
 def test_a_worker_does_one_task_at_a_time_with_all_its_threads(tmp_path):
     with (
-        LocalCluster(n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0") as cluster,
+        LocalCluster(
+            n_workers=1, threads_per_worker=3, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
         Run(tmp_path, executor_of(client)) as run,
     ):

@@ -35,7 +35,7 @@ def test_one_and_two_workers_give_the_same_bits_as_this_process(client, tmp_path
         assert run_stages(run) == answer
         assert len(executions(run.directory)) == TASKS
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as one,
         Run(tmp_path / "one", executor_of(one)) as run,
     ):
@@ -55,7 +55,7 @@ def test_killed_worker(client, tmp_path, answer, moment, stage):
 
 def test_task_that_kills_its_workers(tmp_path, answer):
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
         Run(tmp_path, executor_of(client)) as run,
     ):
@@ -85,7 +85,7 @@ def test_stopped_worker(client, tmp_path, answer, monkeypatch):
 
 def test_no_worker(tmp_path):
     with (
-        LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
         Run(tmp_path, executor_of(client), patience=0.5) as run,
         pytest.raises(graphsoft.RunStopped, match=r"make-numbers, parts 0, 1, .*no worker .*start workers"),
@@ -135,7 +135,7 @@ def test_ctrl_c(client, tmp_path, answer):
 
 
 def test_cluster_that_is_gone(tmp_path):
-    with LocalCluster(n_workers=1, dashboard_address=":0") as cluster:
+    with LocalCluster(n_workers=1, dashboard_address="127.0.0.1:0") as cluster:
         client = Client(cluster, set_as_default=False)
         client.close()
         with (
@@ -165,7 +165,7 @@ CLIENT = """if True:
     from shared.toy_stages import run_stages
 
     if __name__ == "__main__":
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
             print(*(nanny.pid for nanny in cluster.workers.values()), flush=True)
             with Client(cluster) as client, Run(Path(sys.argv[1]), executor_of(client)) as run:
                 run_stages(run, ("slow", "any", "any"))

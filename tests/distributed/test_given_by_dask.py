@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphsoft import InputError
 from graphsoft.distributed import given_by_dask
-from graphsoft.distributed.sources import sample_rows, source_of
+from graphsoft.distributed.sources import chosen_rows, source_of
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -53,7 +53,7 @@ def same(source, table):
     assert (source.n, source.d) == table.shape
     for start, stop in ((0, 40), (3, 19), (12, 13), (39, 40), (7, 7)):
         assert np.array_equal(source.rows(start, stop), table[start:stop])
-    assert np.array_equal(sample_rows(source, np.arange(0, 40, 7)), table[::7])
+    assert np.array_equal(chosen_rows(source, np.arange(0, 40, 7)), table[::7])
     return True
 
 

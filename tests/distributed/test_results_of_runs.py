@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsoft
+from graphsoft import GraphsoftWarning
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.result.steps import steps_between
 from shared.shapes import cloud
@@ -61,6 +62,24 @@ def test_old_rows_are_found_again(run):
     for level in (0, 1):
         found = h.predict_proba(X, level)
         assert abs(found - h[level].memberships.rows(range(h.plan.rows))).max() == 0
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_new_points_are_weighed_by_the_scale_of_the_run(tmp_path, partitions):
+    constant = np.repeat(np.arange(1.0, 81.0)[:, None], 3, axis=1)  # rows without direction, so neighbors
+    X, new = np.vstack([cloud(120, centers=4), constant]), cloud(32, centers=4, seed=5)
+    options = {"n_neighbors": 5, "metric": "correlation", "weights": "gaussian"}
+    with pytest.warns(GraphsoftWarning, match="no direction"):
+        h = graphsoft.hierarchy(X, [90, 3], directory=tmp_path / "run", partitions=partitions, **options)
+    scales = []
+    for part in h.plan.parts:
+        joined = np.diff(h.files.edges(part)[0].indptr) > 0
+        scales += h.files.scales(part)[joined].tolist()
+    assert h.files.typical_scale() == pytest.approx(np.median(scales), rel=1e-15)
+    if partitions == 1:
+        with pytest.warns(GraphsoftWarning, match="no direction"):
+            whole = graphsoft.hierarchy(X, [90, 3], **options)
+        assert np.allclose(h.predict_proba(new).toarray(), whole.predict_proba(new).toarray())
 
 
 def test_saved_and_sampled(run, tmp_path):

@@ -14,7 +14,7 @@ from graphsoft import InputError
 from graphsoft.distributed import npy_rows, store_rows
 from graphsoft.distributed.locking import held
 from graphsoft.distributed.row_files import rows_in_files
-from graphsoft.distributed.sources import Source, sample_rows
+from graphsoft.distributed.sources import Source, chosen_rows
 from graphsoft.graph.features import checked_features
 from shared.tables_in_files import DENSE, FORMATS, SPARSE, write_part, write_parts
 
@@ -65,7 +65,7 @@ def test_chosen_rows_are_those_of_the_table(files):
     form, found = files
     for chosen in ([], [0], [22], [3, 4, 5], [0, 7, 14, 22], range(23)):
         rows = np.array(chosen, dtype=np.int64)
-        assert np.array_equal(dense(sample_rows(found, rows)), table_of(form)[rows])
+        assert np.array_equal(dense(chosen_rows(found, rows)), table_of(form)[rows])
 
 
 def test_a_copy_of_a_source_by_pickle_reads_the_same(files):
@@ -125,7 +125,7 @@ def test_numbers_that_are_not_finite_are_refused_with_file_and_rows(tmp_path, fo
         with pytest.raises(InputError, match="and such numbers in row 3 too"):
             found.rows(5, 20)
     with pytest.raises(InputError, match="in row 3, column 2"):
-        sample_rows(found, np.array([11]))
+        chosen_rows(found, np.array([11]))
 
 
 @settings(max_examples=25)
@@ -143,7 +143,7 @@ def test_no_cutting_changes_what_is_read(tmp_path_factory, data):
         folder, _ = write_parts(tmp_path_factory.mktemp("cut") / "parts", table, form, cuts)
         found = rows_in_files(folder)
         assert np.array_equal(found.rows(start, stop), table[start:stop])
-        assert np.array_equal(sample_rows(found, chosen), table[chosen])
+        assert np.array_equal(chosen_rows(found, chosen), table[chosen])
 
 
 @settings(max_examples=10)

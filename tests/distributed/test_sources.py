@@ -18,7 +18,7 @@ import graphsoft
 from graphsoft import InputError
 from graphsoft.distributed import given as given_rows
 from graphsoft.distributed.row_files import rows_in_files
-from graphsoft.distributed.sources import Source, sample_rows, source_of
+from graphsoft.distributed.sources import Source, chosen_rows, source_of
 from graphsoft.graph.features import checked_features
 from shared.tables_in_files import FORMATS, SPARSE, write_parquet, write_parts
 
@@ -69,7 +69,7 @@ def same(source, expected):
             assert rows.dtype == expected.dtype
             assert np.array_equal(dense(rows), values[start:stop])
     chosen = np.arange(0, source.n, 4)
-    assert np.array_equal(dense(sample_rows(source, chosen)), values[chosen])
+    assert np.array_equal(dense(chosen_rows(source, chosen)), values[chosen])
     return True
 
 
@@ -241,7 +241,7 @@ def test_no_size_of_files_and_sections_changes_what_is_read(tmp_path_factory, da
             patch.setattr(given_rows, name, data.draw(st.sampled_from([1, 60, 200, 1 << 20])))
         source = source_of(X, tmp_path_factory.mktemp("run"))
         assert np.array_equal(dense(source.rows(start, stop)), table[start:stop])
-        assert np.array_equal(dense(sample_rows(source, chosen)), table[chosen])
+        assert np.array_equal(dense(chosen_rows(source, chosen)), table[chosen])
 
 
 class Numbers:
@@ -259,13 +259,13 @@ class Numbers:
 def test_rows_are_chosen_from_any_source(tmp_path):
     source = source_of(Numbers(), tmp_path)
     for rows in ([], [5], [0, 63, 64, 500, 501, 999]):
-        assert sample_rows(source, np.array(rows, dtype=np.int64)).ravel().tolist() == rows
+        assert chosen_rows(source, np.array(rows, dtype=np.int64)).ravel().tolist() == rows
 
 
 READS = """if True:
     import pickle, sys
     import numpy as np
-    from graphsoft.distributed.sources import sample_rows
+    from graphsoft.distributed.sources import chosen_rows
     def memory(name):
         lines = open("/proc/self/status").read().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(name)) >> 10
@@ -275,7 +275,7 @@ READS = """if True:
     total, stop = 0, source.n - 3
     for row in range(3, stop, 2000):
         total += source.rows(row, min(row + 2000, stop)).sum(dtype=float)
-    sample = sample_rows(source, np.arange(0, source.n, 97))
+    sample = chosen_rows(source, np.arange(0, source.n, 97))
     print(memory("VmHWM") - before, total, len(sample))
 """
 

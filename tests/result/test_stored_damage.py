@@ -40,7 +40,7 @@ def refuses(stored, stage):
     error = caught.value
     assert error.argument == "directory"
     assert stage in error.problem
-    assert "run it again" in error.remedy
+    assert "make the same call again" in error.remedy
     return error.problem
 
 
@@ -82,9 +82,9 @@ def with_array(path, name, change):
     with open_arrays(path) as file:
         arrays = {each: file.array(each) for each in file}
         cuts = {each: file.cut(each) for each in file if f"{each}/ptr" in file}
-    length = len(arrays[name])
+    length = arrays[name].shape[:1]
     arrays[name] = change(arrays[name])
-    write_arrays(path, arrays, cuts if len(arrays[name]) == length else None)
+    write_arrays(path, arrays, cuts if arrays[name].shape[:1] == length else None)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,13 @@ def with_array(path, name, change):
 def test_other_arrays_are_refused(stored, stage, name, change):
     with_array(path_of(stored, stage), name, change)
     refuses(stored, stage)
+
+
+@pytest.mark.parametrize("change", [lambda scale: scale * 0, lambda scale: scale * np.nan, np.atleast_1d])
+def test_other_typical_scales_are_refused(stored, change):
+    with_array(stored.files.file("graph", 0), "typical", change)
+    with pytest.raises(InputError, match="damaged"):
+        stored.files.typical_scale()
 
 
 @pytest.mark.parametrize("stage", ["rows", "homes"])

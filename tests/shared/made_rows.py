@@ -12,6 +12,7 @@ class MadeRows:
     n: int
     d: int
     sparse = False
+    dtype = np.dtype(np.float32)
 
     def rows(self, start, stop):
         centers = np.random.default_rng(0).normal(size=(50, self.d)) * 1.5

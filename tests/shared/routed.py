@@ -29,6 +29,10 @@ class RowsInMemory:
         return self.values.shape[1]
 
     @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
     def sparse(self):
         return sp.issparse(self.values)
 

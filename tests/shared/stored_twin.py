@@ -36,7 +36,8 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
         place[home == part] = np.arange(np.count_nonzero(home == part))
     _write_rows(directory, partitions, sites, home, place)
     _write_memberships(directory, partitions, h[0].memberships[first], home, sections)
-    _write_graph(directory, partitions, h.graph.adjacency, sites, home, place)
+    typical = 1.0 if features is None else h._reference.lists.typical
+    _write_graph(directory, partitions, h.graph.adjacency, sites, home, place, typical)
     if features is not None:
         _write_points(directory, partitions, h, features[first], first, home)
     for chunk, start in enumerate(range(0, n, chunk_rows)):
@@ -79,7 +80,7 @@ def _write_memberships(directory, partitions, memberships, home, sections):
         _write(directory, "memberships", part, *rows_in_sections("memberships", own, ptr))
 
 
-def _write_graph(directory, partitions, adjacency, sites, home, place):
+def _write_graph(directory, partitions, adjacency, sites, home, place, typical):
     spread = sp.csr_array((np.ones(len(sites)), (np.arange(len(sites)), sites)))
     nodes = (spread.T @ adjacency @ spread).tocsr()
     for part in range(partitions):
@@ -92,6 +93,7 @@ def _write_graph(directory, partitions, adjacency, sites, home, place):
         numbers[own], numbers[outside] = np.arange(len(own)), len(own) + np.arange(len(outside))
         order = np.lexsort((place[ends], home[ends], lines))
         arrays = {
+            "typical": np.array(typical),
             "ptr": np.searchsorted(lines[order], np.arange(len(own) + 1)),
             "columns": numbers[ends[order]].astype(np.int32),
             "weights": edges.data[order],
