@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,7 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, settled
+from graphsoft.distributed.plan import Plan, earlier, same, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
@@ -76,9 +77,10 @@ def drive(
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
+            _restore_plan(folder)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
             try:
-                if not damaged and _is_finished(folder):
+                if not damaged and _is_finished(folder, plan):
                     check_result(run, plan)
                 else:
                     _Drive(run, plan, settings, method, partitions).drive(data)
@@ -92,13 +94,27 @@ def drive(
                 damaged = True
 
 
-def _is_finished(folder: Path) -> bool:
-    """Tell whether all that is small of a result is there, and sound."""
+def _restore_plan(folder: Path) -> None:
+    """Write the plan where there is none: a saved copy of a result has it in its summary only.
+
+    What was done by a plan that is lost is refused: it may be of other data.
+    """
+    if earlier(folder) is not None:
+        return
+    with suppress(InputError):
+        settled(folder, read_summary(folder).plan)
+        return
+    if any((folder / "done").glob("*/*.arrays")):
+        problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
+        raise InputError("directory", problem, "delete it, or give another directory")
+
+
+def _is_finished(folder: Path, plan: Plan) -> bool:
+    """Tell whether all that is small of a result is there, and sound, and of this run."""
     try:
-        read_summary(folder)
+        return same(read_summary(folder).plan, plan)
     except InputError:
         return False
-    return True
 
 
 class _TooFewPartitions(Exception):
