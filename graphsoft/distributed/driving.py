@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,6 +17,7 @@ from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
 from graphsoft.distributed.dividing import divide
+from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
@@ -31,7 +35,7 @@ from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, shown, warn
+from graphsoft.errors import InputError, RunStopped, shown, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
@@ -39,6 +43,9 @@ from graphsoft.input.checks import integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
+
+# What the system says of a file of the directory that is not for this process, or is none.
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 
 def drive(
@@ -73,7 +80,7 @@ def drive(
         partitions = integer("partitions", partitions, 1)
     lends, damaged = LENDS, False
     while True:
-        with Run(folder, executor_of(client), progress) as run:
+        with _faults_of(folder), Run(folder, executor_of(client), progress) as run:
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
@@ -92,6 +99,22 @@ def drive(
                 if damaged:
                     raise
                 damaged = True
+
+
+@contextmanager
+def _faults_of(folder: Path) -> Iterator[None]:
+    """Say what is wrong where a file of the directory cannot be written or read."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str) else ""
+        if error.errno in FULL:
+            remedy = "make room, and call again: what is done is kept"
+            raise RunStopped(Path(name).name or "run", [], f"the disk is full ({error})", remedy) from error
+        if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
+            raise
+        problem = f"{name!r} cannot be used: {error.strerror}"
+        raise InputError("directory", problem, "give another directory") from error
 
 
 def _restore_plan(folder: Path) -> None:
@@ -145,7 +168,9 @@ def _folder(directory: Any) -> Path:
     if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
         raise InputError("directory", f"got {shown(directory)}", "name a directory")
     folder = Path(directory).absolute()
-    if folder.exists() and not folder.is_dir():
+    if (
+        os.path.exists(folder) and not folder.is_dir()
+    ):  # unlike that of Path, it takes names that are too long
         raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
     return folder
 

@@ -1,12 +1,17 @@
 """Directories with files that are not of the run: of other runs, of other programs, and hostile ones."""
 
+import errno
 import shutil
+from pathlib import Path
 
 import pytest
 
 import graphsoft
+from graphsoft.distributed import files, plan
 from graphsoft.distributed.run import Run, planned_stages
 from graphsoft.distributed.status import status
+from graphsoft.storage import container
+from graphsoft.storage.atomic import write_atomic
 from shared.runs import LEVELS, digest, nested_clouds
 from shared.toy_stages import run_stages
 
@@ -80,3 +85,36 @@ def test_list_of_stages_changed_by_hand(tmp_path, stages):
     with Run(tmp_path) as run:
         assert run_stages(run) == answer
     assert status(tmp_path).stage is None
+
+
+@pytest.mark.parametrize("name", ["done", "parts", "given"])
+def test_file_where_a_folder_should_be(tmp_path, name):
+    (tmp_path / name).touch()
+    with pytest.raises(graphsoft.InputError, match=rf"directory: .*{name}.* cannot be used: Not a directory"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+
+
+def test_folder_where_a_file_should_be(tmp_path):
+    (tmp_path / "plan.json").mkdir()
+    with pytest.raises(graphsoft.InputError, match=r"directory: .* cannot be used: Is a directory"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+
+
+def test_name_that_is_too_long(tmp_path):
+    with pytest.raises(graphsoft.InputError, match=r"directory: .* cannot be written to: File name too long"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path / ("a" * 300), **GIVEN)
+
+
+@pytest.mark.parametrize("full", ["0.arrays", "plan.json", "hierarchy.gs"])
+def test_disk_that_is_full_between_tasks(monkeypatch, tmp_path, full):
+    def write(path, writer):
+        if Path(path).name == full and Path(path).parent in (tmp_path, tmp_path / "given"):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write_atomic(path, writer)
+
+    for module in (files, plan, container):
+        monkeypatch.setattr(module, "write_atomic", write)
+    with pytest.raises(graphsoft.RunStopped, match=rf"^{full}: the disk is full .*make room"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+    monkeypatch.undo()
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
