@@ -71,7 +71,7 @@ class RunStopped(GraphsoftError):
     stage : str
         Where the run stopped.
     parts : sequence of int
-        Whose tasks could not be done.
+        Whose tasks could not be done; none if it stopped between tasks.
     problem : str
     remedy : str
 
@@ -93,7 +93,8 @@ class RunStopped(GraphsoftError):
         if len(self.parts) > 5:
             shown.append(f"{len(self.parts) - 5:,} more")
         listed = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-        return f"{self.stage}, part{'s' * (len(shown) > 1)} {listed}: {self.problem}. Remedy: {self.remedy}."
+        where = f", part{'s' * (len(shown) > 1)} {listed}" if shown else ""
+        return f"{self.stage}{where}: {self.problem}. Remedy: {self.remedy}."
 
 
 class GraphsoftWarning(UserWarning):

@@ -18,6 +18,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, chosen_rows
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError, warn
+from graphsoft.graph.features import SPARSE_METRICS
 from graphsoft.methods.parts.rows import shifted
 from graphsoft.neighbors.points import NORMS, Points, first_copies
 from graphsoft.parallel import one_thread
@@ -31,6 +32,16 @@ FULL = 0.25  # a cell with more than this part of a partition's rows is split
 ENOUGH = 0.97  # of the true neighbors can be found
 
 
+def check_metric(metric: str, sparse: bool, partitions: int) -> None:
+    """Refuse a metric that is not for such rows, or not for several partitions."""
+    if sparse and metric not in SPARSE_METRICS:
+        remedy = f"use one of {', '.join(map(repr, SPARSE_METRICS))}, or store dense rows"
+        raise InputError("metric", f"got {metric!r}, but the rows are sparse", remedy)
+    if metric not in NORMS and partitions > 1:
+        problem = f"got {metric!r}, under which rows cannot be dealt to {partitions} partitions"
+        raise InputError("metric", problem, f"use one of {', '.join(map(repr, NORMS))}, or one partition")
+
+
 def choose_cells(run: Run, source: Source, plan: Plan) -> None:
     """Choose cells, and deal them to the partitions: stage "cells"; and rows to probe them with.
 
@@ -40,10 +51,7 @@ def choose_cells(run: Run, source: Source, plan: Plan) -> None:
     if plan.partitions == 1:
         run.stage("cells", one_cell, [0], width=width_seen(plan.features))
         return
-    if plan.metric not in NORMS:
-        problem = f"got {plan.metric!r}, under which rows cannot be dealt to {plan.partitions} partitions"
-        remedy = f"use one of {', '.join(map(repr, NORMS))}, or one partition"
-        raise InputError("metric", problem, remedy)
+    check_metric(plan.metric, plan.sparse, plan.partitions)
     run.stage(
         "sample-rows", sample_rows, plan.chunks, source=source, metric=plan.metric,
         chunk_rows=plan.chunk_rows, size=sample_size(plan),

@@ -17,11 +17,12 @@ from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped
 
-__all__ = ["AGAIN", "UNSOUND", "Doing", "Known", "Place", "Stage"]
+__all__ = ["AGAIN", "FULL", "UNSOUND", "Doing", "Known", "Place", "Stage"]
 
 Place = tuple[str, int]
 """A stage and a part: the task, and the file that it writes."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT)  # what the system says of a disk without room
 PAUSE = 0.5  # seconds until there is another look at workers and at tasks that take too long
 FLOOR = 10.0  # no task is tried a second time earlier than after so many seconds,
 UNKNOWN = 600.0  # or after so many where no task of its stage has ended yet
@@ -190,7 +191,7 @@ class Doing:
             self._do_again(place, tried.since, error)
         elif ended.killed:
             self._take_kill(place, error)
-        elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        elif isinstance(error, OSError) and error.errno in FULL:
             raise self._stopped(
                 [place], f"the disk is full ({error})", "make room, and call again: what is done is kept"
             ) from error

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,6 +17,7 @@ from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
 from graphsoft.distributed.dividing import divide
+from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
@@ -20,7 +25,7 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, settled
+from graphsoft.distributed.plan import Plan, earlier, same, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
@@ -31,7 +36,7 @@ from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, shown, warn
+from graphsoft.errors import InputError, RunStopped, shown, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
@@ -39,6 +44,9 @@ from graphsoft.input.checks import integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
+
+# What the system says of a file of the directory that is not for this process, or is none.
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 
 def drive(
@@ -74,13 +82,14 @@ def drive(
         partitions = integer("partitions", partitions, 1)
     lends, damaged = LENDS, False
     while True:
-        with Run(folder, executor_of(client), progress) as run:
+        with _faults_of(folder), Run(folder, executor_of(client), progress) as run:
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
+            _restore_plan(folder)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
             try:
-                if not damaged and _is_finished(folder):
+                if not damaged and _is_finished(folder, plan):
                     check_result(run, plan)
                 else:
                     _Drive(run, plan, settings, method, partitions).drive(data)
@@ -94,13 +103,43 @@ def drive(
                 damaged = True
 
 
-def _is_finished(folder: Path) -> bool:
-    """Tell whether all that is small of a result is there, and sound."""
+@contextmanager
+def _faults_of(folder: Path) -> Iterator[None]:
+    """Say what is wrong where a file of the directory cannot be written or read."""
     try:
-        read_summary(folder)
+        yield
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str) else ""
+        if error.errno in FULL:
+            remedy = "make room, and call again: what is done is kept"
+            raise RunStopped(Path(name).name or "run", [], f"the disk is full ({error})", remedy) from error
+        if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
+            raise
+        problem = f"{name!r} cannot be used: {error.strerror}"
+        raise InputError("directory", problem, "give another directory") from error
+
+
+def _restore_plan(folder: Path) -> None:
+    """Write the plan where there is none: a saved copy of a result has it in its summary only.
+
+    What was done by a plan that is lost is refused: it may be of other data.
+    """
+    if earlier(folder) is not None:
+        return
+    with suppress(InputError):
+        settled(folder, read_summary(folder).plan)
+        return
+    if any((folder / "done").glob("*/*.arrays")):
+        problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
+        raise InputError("directory", problem, "delete it, or give another directory")
+
+
+def _is_finished(folder: Path, plan: Plan) -> bool:
+    """Tell whether all that is small of a result is there, and sound, and of this run."""
+    try:
+        return same(read_summary(folder).plan, plan)
     except InputError:
         return False
-    return True
 
 
 class _TooFewPartitions(Exception):
@@ -131,7 +170,9 @@ def _folder(directory: Any) -> Path:
     if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
         raise InputError("directory", f"got {shown(directory)}", "name a directory")
     folder = Path(directory).absolute()
-    if folder.exists() and not folder.is_dir():
+    if (
+        os.path.exists(folder) and not folder.is_dir()
+    ):  # unlike that of Path, it takes names that are too long
         raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
     return folder
 

@@ -39,7 +39,7 @@ def looked_at_text(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile:
             begin += len(line) + 1
             continue
         delimiter = _delimiter(file, text)
-        fields = _split(text, delimiter)
+        fields = _split(file, text, delimiter)
         header = not any(is_number(field) for field in fields)
         if columns is not None and not header:
             raise refused(file, "has no header", "leave out columns=, or write a header")
@@ -87,10 +87,13 @@ def _delimiter(file: EdgeFile, line: str) -> str:
     return max(",;\t", key=line.count)
 
 
-def _split(line: str, delimiter: str) -> list[str]:
+def _split(file: EdgeFile, line: str, delimiter: str) -> list[str]:
     if delimiter == BLANKS:
         return line.partition("#")[0].split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+    except csv.Error:  # lines that end as on old computers, or a field of endless length
+        raise refused(file, "has lines that are no fields of a table", FIELDS) from None
 
 
 def _bytes_each(sample: bytes) -> float:
@@ -145,7 +148,7 @@ def _bad_line(file: EdgeFile, text: str, at: int, error: ValueError) -> Exceptio
     """Find the line that cannot be parsed."""
     delimiter, count, wanted = file.layout
     for number, line in enumerate(text.split("\n"), start=_line_number(file, at)):
-        fields = _split(line.partition("#")[0].strip(), delimiter)
+        fields = _split(file, line.partition("#")[0].strip(), delimiter)
         if fields in ([], [""]):
             continue
         if len(fields) != count:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
@@ -106,7 +107,7 @@ class ArrayFile:
     def __init__(self, file: IO[bytes], path: Path, traffic: Traffic) -> None:
         self._file, self._path, self._traffic = file, str(path), traffic
         self._kept: dict[str, Array] = {}
-        size = os.fstat(file.fileno()).st_size
+        self._size = size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
         magic, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
@@ -117,8 +118,22 @@ class ArrayFile:
         text = bytes(self._read("u1", (length,), _BEGIN.size))
         if zlib.crc32(text) != check:
             raise self._unreadable("has a damaged header")
-        self._header: dict[str, Any] = json.loads(text)
+        self._header = self._checked(text)
         self._start = _BEGIN.size + length
+
+    def _checked(self, text: bytes) -> dict[str, Any]:
+        """Read a header, whose checksum is no proof: somebody may have written it by hand."""
+        try:
+            header = dict(json.loads(text))
+            for dtype, shape, offset, check in header.values():
+                numbers = (*shape, offset, check or 0)
+                if not all(type(number) is int and number >= 0 for number in numbers):
+                    raise ValueError("no places of arrays")
+                if not isinstance(dtype, str) or np.dtype(dtype).kind not in _KINDS:
+                    raise ValueError("no types of arrays")
+        except (ValueError, TypeError, RecursionError):
+            raise self._unreadable("has a damaged header") from None
+        return header
 
     def __contains__(self, name: str) -> bool:
         return name in self._header
@@ -128,11 +143,11 @@ class ArrayFile:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Tell the shape of an array without reading it."""
-        return tuple(self._header[name][1])
+        return tuple(self._place(name)[1])
 
     def array(self, name: str) -> Array:
         """Read a whole array."""
-        dtype, shape, offset, check = self._header[name]
+        dtype, shape, offset, check = self._place(name)
         values = self._read(dtype, tuple(shape), self._start + offset)
         if check is None:
             for section, (start, stop) in enumerate(pairwise(self.cut(name).tolist())):
@@ -147,7 +162,7 @@ class ArrayFile:
 
     def section(self, name: str, section: int) -> Array:
         """Read one section of an array."""
-        dtype, shape, offset, _ = self._header[name]
+        dtype, shape, offset, _ = self._place(name)
         start, stop = self.cut(name)[section : section + 2]
         width = int(np.prod(shape[1:], dtype=np.int64)) * np.dtype(dtype).itemsize
         values = self._read(dtype, (int(stop - start), *shape[1:]), self._start + offset + int(start) * width)
@@ -163,6 +178,13 @@ class ArrayFile:
         width = int(self.array(f"{name}/width")[0])
         return sp.csr_array((values, columns, ptr), shape=(len(counts), width))
 
+    def _place(self, name: str) -> list[Any]:
+        """Find an array; a file of another task may not have it."""
+        if name not in self._header:
+            raise self._unreadable(f"has no {name!r}")
+        found: list[Any] = self._header[name]
+        return found
+
     def _check_section(self, name: str, section: int, values: Array) -> None:
         if zlib.crc32(_bytes(values)) != self._small(f"{name}/crc")[section]:
             raise self._unreadable(f"is damaged in {name!r}")
@@ -175,6 +197,8 @@ class ArrayFile:
 
     def _read(self, dtype: str, shape: tuple[int, ...], offset: int) -> Array:
         """Read numbers into memory; mapped pages would count as memory of the process."""
+        if offset + prod(shape) * np.dtype(dtype).itemsize > self._size:
+            raise self._unreadable("ends too early")
         values = np.empty(shape, dtype=dtype)
         view, filled = _bytes(values), 0
         try:

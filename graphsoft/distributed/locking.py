@@ -16,7 +16,7 @@ if sys.platform != "win32":
 
 __all__ = ["held", "is_held", "was_held"]
 
-_NAME = "lock"
+_NAME, _WHO = "lock", "process "
 # `is_held` holds the lock too, for no time: a run that begins just then looks again.
 _LOOKS = 5
 
@@ -48,15 +48,18 @@ def held(directory: Path) -> Iterator[None]:
             "give another directory",
         ) from None
     try:
-        if not _taken(handle):
-            who = os.read(handle, 200).decode(errors="replace").strip()
+        taken = _taken(handle)
+        who = os.read(handle, 200).decode(errors="replace").strip()
+        if not taken:
             raise InputError(
                 "directory", f"another run is at work in {str(directory)!r}: {who or 'unknown'}",
                 "wait for it or end it, or give another directory",
             )  # fmt: skip
-        with suppress(OSError):  # of a full disk
-            os.ftruncate(handle, 0)
-            os.write(handle, f"process {os.getpid()} of {_host()}".encode())
+        if not who or who.startswith(_WHO):  # else it is another program's file of this name
+            with suppress(OSError):  # of a full disk
+                os.ftruncate(handle, 0)
+                os.lseek(handle, 0, os.SEEK_SET)
+                os.write(handle, f"{_WHO}{os.getpid()} of {_host()}".encode())
         yield
     finally:
         os.close(handle)

@@ -11,11 +11,23 @@ from typing import Any
 
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
+from graphsoft.storage.records import are_whole, is_flag, is_text, is_whole
 
-__all__ = ["Plan", "earlier", "settled"]
+__all__ = ["AS_JSON", "FIELDS", "Plan", "check_plan", "earlier", "same", "settled"]
 
 _VERSION = 1
 _FILE = "plan.json"
+# Fields of a plan and what they must be; the others are any JSON.
+FIELDS = {
+    "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
+    "chunk_rows": is_whole, "lends": is_whole, "n_neighbors": is_whole, "metric": is_text, "weights": is_text,
+    "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole,
+}  # fmt: skip
+AS_JSON = ("identity", "asked")
+LEAST = {
+    "rows": 1, "partitions": 1, "chunk_rows": 1, "n_neighbors": 1, "features": 0, "max_memory": 0,
+    "coarse_nodes": 0, "lends": -1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,18 @@ class Plan:
         return start, min(start + self.chunk_rows, self.rows)
 
 
+def check_plan(plan: Plan) -> None:
+    """Refuse a plan that somebody has changed by hand."""
+    for name, fits in FIELDS.items():
+        value = getattr(plan, name)
+        if not fits(value) or (name in LEAST and value < LEAST[name]):
+            raise ValueError(f"a plan whose {name} is not what it should be")
+    if plan.kind not in ("points", "graph") or (plan.features > 0) != (plan.kind == "points"):
+        raise ValueError("a plan of another kind")
+    if not all(isinstance(getattr(plan, name), dict) for name in AS_JSON):
+        raise ValueError("a plan without an identity")
+
+
 def settled(directory: Path, plan: Plan) -> Plan:
     """Write down the plan of a run, or compare it with the one that was written down; another one is refused.
 
@@ -93,7 +117,7 @@ def settled(directory: Path, plan: Plan) -> Plan:
     plan : Plan
     """
     path = directory / _FILE
-    given = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))  # of numpy
+    given = _plain(plan)
     if path.exists():
         older = _read(path)
         if given["lends"] < 0:
@@ -120,12 +144,25 @@ def earlier(directory: Path) -> dict[str, Any] | None:
     return _read(path) if path.exists() else None
 
 
+def same(plan: Plan, other: Plan) -> bool:
+    """Tell whether two plans are written down alike."""
+    return _plain(plan) == _plain(other)
+
+
+def _plain(plan: Plan) -> dict[str, Any]:
+    """Make the values of a plan, some of them numbers of numpy, what JSON brings back."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))
+    return plain
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
         version, older = int(content["version"]), dict(content["plan"])
         whole = content["check"] == zlib.crc32(json.dumps(older).encode())
-    except (ValueError, TypeError, KeyError):
+        if whole and version == _VERSION:
+            check_plan(Plan(**older | {"levels": tuple(older["levels"])}))
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         version, whole = _VERSION, False
     if version != _VERSION:
         raise InputError(

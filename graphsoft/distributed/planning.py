@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsoft.available import available_memory
+from graphsoft.distributed.cells import check_metric
 from graphsoft.distributed.contracting import bytes_needed as contracting_bytes
 from graphsoft.distributed.dealing import bytes_needed as graph_bytes
 from graphsoft.distributed.dividing import nodes_wanted
@@ -247,6 +248,7 @@ def plan_of(
         plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
         chunk_rows=chunk_rows_of(_row_bytes(data), memory),
     )  # fmt: skip
+    check_metric(plan.metric, plan.sparse, partitions or 1)
     least = lends if partitions is None else 1  # a number that is wanted is not refused for a guess
     return replace(plan, partitions=partitions_of_points(plan, data, least, partitions))
 

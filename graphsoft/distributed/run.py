@@ -21,12 +21,13 @@ from graphsoft.distributed.locking import held
 from graphsoft.distributed.tasks import Record, Where, Work
 from graphsoft.errors import RunStopped
 from graphsoft.storage.atomic import write_atomic
+from graphsoft.storage.records import is_whole
 
 __all__ = ["Run", "planned_stages", "recorded_parts"]
 
 STAGES = "stages.json"
 _SUMMED = ("seconds", "cpu_seconds", "bytes_read", "bytes_written")
-_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_NAME = re.compile(r"[a-z][a-z0-9-]{,99}")
 
 
 class Run:
@@ -197,8 +198,9 @@ class Run:
 
     def _sweep(self) -> None:
         """Delete what killed processes have left half written."""
-        for spare in self.directory.glob("*/*/.*.tmp"):
-            spare.unlink(missing_ok=True)
+        for kept in ("done", "parts"):  # whatever else is in the directory may be of others
+            for spare in self.directory.glob(f"{kept}/*/.*.tmp"):
+                spare.unlink(missing_ok=True)
 
     def _delete(self, name: str) -> None:
         shutil.rmtree(self.directory / "parts" / name, ignore_errors=True)
@@ -220,9 +222,10 @@ class Run:
 
 def planned_stages(directory: Path) -> dict[str, int]:
     """Read which stages a run has, and how many tasks each."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        stages = json.loads((directory / STAGES).read_bytes())["stages"]
-        return {str(name): int(tasks) for name, tasks in stages.items()}
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        stages = dict(json.loads((directory / STAGES).read_bytes())["stages"])
+        if all(_NAME.fullmatch(name) and is_whole(tasks) and tasks >= 0 for name, tasks in stages.items()):
+            return stages
     return {}
 
 
@@ -235,9 +238,8 @@ def recorded_parts(directory: Path, stage: str) -> set[int]:
         names = os.listdir(directory / "done" / stage)
     except FileNotFoundError:
         return set()
-    return {
-        int(name.removesuffix(".arrays")) for name in names if name.endswith(".arrays") and name[0] != "."
-    }
+    parts = {name.removesuffix(".arrays") for name in names if name.endswith(".arrays")}
+    return {int(part) for part in parts if part.isdecimal() and part.isascii()}
 
 
 def _title(name: str) -> str:

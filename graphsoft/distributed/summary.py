@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import AS_JSON, FIELDS, Plan, check_plan
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.saving import pack_report, pack_settings, unpack_report, unpack_settings
@@ -22,24 +22,13 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.input.memberships import check_memberships
 from graphsoft.storage.container import DAMAGED, UNSOUND, cause_of, read_container, write_container
 from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
-from graphsoft.storage.records import are_texts, are_whole, is_flag, is_text, is_whole
+from graphsoft.storage.records import are_texts, is_text
 from graphsoft.version import installed_version
 
 __all__ = ["KIND", "SUMMARY", "LevelSummary", "Summary", "read_summary", "write_summary"]
 
 SUMMARY = "hierarchy.gs"
 KIND = "stored hierarchy"
-# Fields of a plan and what they must be; the others are any JSON.
-OF_PLAN = {
-    "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
-    "chunk_rows": is_whole, "lends": is_whole, "n_neighbors": is_whole, "metric": is_text, "weights": is_text,
-    "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole,
-}  # fmt: skip
-OF_PLAN_AS_JSON = ("identity", "asked")
-LEAST = {
-    "rows": 1, "partitions": 1, "chunk_rows": 1, "n_neighbors": 1, "features": 0, "max_memory": 0,
-    "coarse_nodes": 0, "lends": -1,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +150,13 @@ def read_summary(directory: Path) -> Summary:
 
 
 def _packed_plan(plan: Plan) -> dict[str, Any]:
-    packed = {name: pack_value(getattr(plan, name), name) for name in OF_PLAN}
-    return {**packed, **{name: getattr(plan, name) for name in OF_PLAN_AS_JSON}}
+    packed = {name: pack_value(getattr(plan, name), name) for name in FIELDS}
+    return {**packed, **{name: getattr(plan, name) for name in AS_JSON}}
 
 
 def _unpacked_plan(packed: dict[str, Any]) -> Plan:
-    values = {name: unpack_value(packed[name]) for name in OF_PLAN}
-    return Plan(**values, **{name: packed[name] for name in OF_PLAN_AS_JSON})
+    values = {name: unpack_value(packed[name]) for name in FIELDS}
+    return Plan(**values, **{name: packed[name] for name in AS_JSON})
 
 
 def _packed_level(level: LevelSummary, name: str, packer: Packer) -> dict[str, Any]:
@@ -197,7 +186,7 @@ def _unpacked_matrix(packed: dict[str, Any] | None, unpacker: Unpacker) -> sp.cs
 
 def _check(summary: Summary) -> None:
     """Refuse what does not fit together, both before it is written and after it is read."""
-    _check_plan(summary.plan)
+    check_plan(summary.plan)
     counts = tuple(len(level.mass) for level in summary.levels)
     if not counts or not counts == summary.plan.levels == summary.settings.levels:
         raise ValueError("levels that were not asked for")
@@ -212,21 +201,6 @@ def _check(summary: Summary) -> None:
         raise ValueError("names of clusters that are no texts")
     if summary.steps is not None:
         _check_weights(summary.steps, counts[0])
-
-
-def _check_plan(plan: Plan) -> None:
-    for name, fits in OF_PLAN.items():
-        value = getattr(plan, name)
-        if not fits(value) or _is_below(value, LEAST.get(name)):
-            raise ValueError(f"a plan whose {name} is not what it should be")
-    if plan.kind not in ("points", "graph") or (plan.features > 0) != (plan.kind == "points"):
-        raise ValueError("a plan of another kind")
-    if not all(isinstance(getattr(plan, name), dict) for name in OF_PLAN_AS_JSON):
-        raise ValueError("a plan without an identity")
-
-
-def _is_below(value: Any, least: int | None) -> bool:
-    return least is not None and value < least
 
 
 def _check_level(level: LevelSummary, above: int | None, rows: int) -> None:

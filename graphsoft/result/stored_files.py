@@ -129,8 +129,7 @@ class StoredFiles:
                 values = _whole(file, "features", "f", 2)
                 numbers, width = values, values.shape[1]
             else:
-                values = file.rows("features")
-                check_rows(values, "path")
+                values = _matrix(file, "features")
                 numbers, width = values.data, values.shape[1]
             if width != self.plan.features or not np.isfinite(numbers).all():
                 raise ValueError("features of other points")
@@ -199,16 +198,23 @@ def _whole(file: ArrayFile, name: str, kinds: str = "i", dimensions: int = 1) ->
 def _rows_at(file: ArrayFile, name: str, places: Array | None) -> sp.csr_array:
     """Read all rows of a sparse matrix, or those at some places; where it is cut, only what is needed."""
     if places is None:
-        return file.rows(name)
+        return _matrix(file, name)
     count = file.shape(f"{name}/counts")[0]
     if len(places) and (places.min() < 0 or places.max() >= count):
         raise ValueError(f"{name} has no such rows")
     if f"{name}/counts/ptr" not in file:
-        return file.rows(name)[places]
+        return _matrix(file, name)[places]
     cut = file.cut(f"{name}/counts")
     sections, which = np.unique(np.searchsorted(cut, places, side="right") - 1, return_inverse=True)
     if not len(sections):
-        return file.rows(name)[places]
+        return _matrix(file, name)[places]
     starts = np.concatenate([[0], np.cumsum(cut[sections + 1] - cut[sections])[:-1]])
-    read = sp.vstack([file.rows(name, int(section)) for section in sections], format="csr")
+    read = sp.vstack([_matrix(file, name, int(section)) for section in sections], format="csr")
     return read[places - cut[sections][which] + starts[which]]
+
+
+def _matrix(file: ArrayFile, name: str, section: int | None = None) -> sp.csr_array:
+    """Read a sparse matrix, or a section of it, and check it before rows are taken out of it."""
+    found = file.rows(name, section)
+    check_rows(found, "path")
+    return found

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.engine.cluster_graph import cluster_graph
+from graphsoft.errors import InputError
 from graphsoft.fitting.report import edge_count
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import symmetric_graph
@@ -18,7 +19,7 @@ from graphsoft.input.checks import DEFAULT_SEED, generator
 from graphsoft.linalg.memberships import frozen, frozen_rows
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
-from graphsoft.result.stored_files import StoredFiles
+from graphsoft.result.stored_files import LOST, StoredFiles
 from graphsoft.result.stored_memberships import nodes_of
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ def _drawn(total: int, count: int, random: np.random.Generator) -> Array:
 def _features_of(files: StoredFiles, part: Array, place: Array) -> Any:
     """Read the features of nodes, in their order."""
     order = np.argsort(part, kind="stable")
-    pieces = [files.features(each)[place[order][part[order] == each]] for each in np.unique(part).tolist()]
+    pieces = [_rows_of(files, each, place[order][part[order] == each]) for each in np.unique(part).tolist()]
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
     if files.plan.sparse:
         return sp.vstack(pieces, format="csr")[back]
     return np.ascontiguousarray(np.concatenate(pieces)[back])
+
+
+def _rows_of(files: StoredFiles, part: int, place: Array) -> Any:
+    features = files.features(part)
+    if place.max() >= features.shape[0]:
+        problem = f"{str(files.file('points', part))!r} has no node {place.max()}"
+        raise InputError("directory", problem, LOST)
+    return features[place]
 
 
 def _edges_among(files: StoredFiles, part: Array, place: Array) -> sp.csr_array:

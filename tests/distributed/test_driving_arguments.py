@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import graphsoft
 from graphsoft import InputError
@@ -30,6 +31,9 @@ X, _ = nested_clouds()
         ({"rng": 0}, "rng"),
         ({"partitions": 0}, "partitions"),
         ({"partitions": len(X) + 1}, "partitions"),
+        ({"metric": "hamming", "partitions": 2}, "metric"),
+        ({"X": sp.csr_array(X), "metric": "manhattan"}, "metric"),
+        ({"X": sp.csr_array(X), "metric": "correlation", "partitions": 3}, "metric"),
         ({"max_memory": "much"}, "max_memory"),
         ({"max_memory": "10MB"}, "max_memory"),
         ({"client": "tcp://somewhere"}, "client"),
@@ -41,6 +45,7 @@ def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
     with pytest.raises(InputError, match=named):
         graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
     assert not (tmp_path / "run" / "done").exists()
+    assert not (tmp_path / "run" / "plan.json").exists()  # so that it can be called again without the fault
 
 
 @pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])

@@ -252,6 +252,13 @@ def test_a_damaged_archive_is_refused_when_it_is_read(tmp_path):
         read(partitioned_graph(path, nodes=50))
 
 
+@pytest.mark.parametrize("text", [b"0,1\r1,2\r", b"source,target\r0,1\n", bytes(range(14, 256)) + b"\r,"])
+def test_text_that_is_no_table(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text)
+    with pytest.raises(InputError, match=r"path: 'a\.csv' has"):
+        partitioned_graph(tmp_path)
+
+
 def test_refused_tables(tmp_path):
     import pyarrow as pa
     from pyarrow import parquet

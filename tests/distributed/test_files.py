@@ -1,6 +1,8 @@
 """Files of arrays: what is written comes back, whole or by sections, or is not taken for it."""
 
 import errno
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -107,3 +109,20 @@ def test_every_flipped_bit_is_found(tmp_path_factory, position, bit):
     path.write_bytes(content)
     with pytest.raises(Unreadable):
         read_all(path)
+
+
+BY_HAND = [
+    "[]", "null", "3", "[" * 10**5, "{", '{"a": 5}', '{"a": ["O", [3], 0, 0]}', '{"a": ["|V8", [3], 0, 0]}',
+    '{"a": ["<i4", [-1], 0, 0]}', '{"a": ["<i4", [1e400], 0, 0]}', '{"a": ["<i4", [1000000000000000], 0, 0]}',
+    '{"a": ["<i4", [1], -1000000, 0]}', '{"a": ["<i4", [1], 1' + "0" * 30 + ", 0]}",
+    '{"a": ["<i4", "b", 0, 0]}',
+    '{"a": [[["b", "i4"]], [1], 0, 0]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", BY_HAND)
+def test_header_made_by_hand(tmp_path, header):
+    text = header.encode()
+    (tmp_path / "a").write_bytes(struct.pack("<8sQI", b"gsparts1", len(text), zlib.crc32(text)) + text)
+    with pytest.raises(Unreadable), open_arrays(tmp_path / "a") as file:
+        file.array("a")

@@ -1,6 +1,7 @@
 """Plans of runs: settled once, and then compared."""
 
 import json
+import zlib
 from contextlib import suppress
 from dataclasses import fields, replace
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.distributed.plan import Plan, settled
+from graphsoft.distributed.plan import Plan, earlier, settled
 
 PLAN = Plan(
     kind="points", rows=1001, features=8, sparse=False, partitions=4, chunk_rows=250, lends=2, n_neighbors=10,
@@ -87,3 +88,29 @@ def test_other_data_are_named_in_words(tmp_path):
     with pytest.raises(graphsoft.InputError, match="another plan: the data are others, or") as caught:
         settled(tmp_path, replace(PLAN, identity={"digest": "2f", "d": 3}))
     assert "2f" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("partitions", -3), ("partitions", "2"), ("partitions", None), ("max_memory", float("inf")),
+        ("lends", []), ("levels", "abc"), ("levels", 3), ("identity", []), ("another", 1), ("sparse", 0),
+    ],
+)  # fmt: skip
+def test_plan_changed_by_hand(tmp_path, name, value):
+    settled(tmp_path, PLAN)
+    content = json.loads((tmp_path / "plan.json").read_text())
+    content["plan"][name] = value
+    content["check"] = zlib.crc32(json.dumps(content["plan"]).encode())
+    (tmp_path / "plan.json").write_text(json.dumps(content))
+    with pytest.raises(graphsoft.InputError, match="damaged"):
+        earlier(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "[" * 10**5, '{"version": Infinity}', '{"version": 1, "plan": 3}']
+)
+def test_file_that_holds_no_plan(tmp_path, text):
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(graphsoft.InputError, match="damaged"):
+        settled(tmp_path, PLAN)

@@ -39,7 +39,7 @@ def test_it_comes_back_to_the_last_bit(directory, tmp_path):
 
 
 def test_all_fields_are_written():
-    assert {*summaries.OF_PLAN, *summaries.OF_PLAN_AS_JSON} == {each.name for each in fields(Plan)}
+    assert {*summaries.FIELDS, *summaries.AS_JSON} == {each.name for each in fields(Plan)}
     written = {"plan", "levels", "report", "settings", "columns", "cluster_names", "steps"}
     assert written == {each.name for each in fields(Summary)}
 

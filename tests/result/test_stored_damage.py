@@ -92,6 +92,9 @@ def with_array(path, name, change):
     [
         ("memberships", "memberships/columns", lambda values: values + 6),
         ("memberships", "memberships/columns", lambda values: -1 - values),
+        ("memberships", "memberships/counts", lambda values: -values),
+        ("memberships", "memberships/counts", lambda values: values * 0 + np.iinfo(np.int32).max),
+        ("memberships", "memberships/counts", lambda values: values[::-1] - 1),
         ("memberships", "memberships/values", lambda values: values * 2),
         ("memberships", "memberships/values", lambda values: values * np.nan),
         ("memberships", "memberships/values", lambda values: values.astype(np.int32)),
@@ -134,12 +137,25 @@ def test_other_typical_scales_are_refused(stored, change):
         stored.files.typical_scale()
 
 
+@pytest.mark.parametrize("wrong", [lambda counts: -counts - 1, lambda counts: counts[::-1] - 9])
+def test_rows_are_not_taken_out_of_what_is_no_matrix(stored, wrong):
+    with_array(path_of(stored, "memberships"), "memberships/counts", wrong)
+    with pytest.raises(InputError, match=r"directory: .*memberships.* is damaged"):
+        stored[0].memberships.rows(np.arange(60))
+
+
 @pytest.mark.parametrize("stage", ["rows", "homes"])
 def test_nodes_that_are_not_there_are_refused(stored, stage):
     name = {"rows": "node", "homes": "place"}[stage]
     with_array(path_of(stored, stage), name, lambda values: values + 1000)
     with pytest.raises(InputError, match="no such rows"):
         _ = stored[0].memberships[1] if stage == "rows" else stored[0].memberships.rows([12])
+
+
+def test_points_that_are_not_there_are_refused(stored):
+    with_array(path_of(stored, "homes"), "place", lambda values: values + 1000)
+    with pytest.raises(InputError, match=r"directory: .*points.* has no node"):
+        stored.sample(30)
 
 
 def test_a_result_of_a_graph_needs_no_features(tmp_path):
