@@ -81,12 +81,16 @@ def memory_of(given: Any, client: Any) -> int:
     Traceback (most recent call last):
     graphsoft.errors.InputError: max_memory: got 'much'. Remedy: use bytes, or a text such as '2GB'.
     """
-    if given is not None:
-        return _checked(_bytes_of(given))
     workers = []
     if hasattr(client, "scheduler_info"):
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [int(worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
+    if given is not None:
+        size = _checked(_bytes_of(given))
+        if limits and size > min(limits):
+            problem = f"got {memory_text(size)}, and a worker may take {memory_text(min(limits))}"
+            raise InputError("max_memory", problem, "leave it out, or start workers that may take more")
+        return size
     if limits:
         return _checked(min(limits))
     return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))

@@ -9,9 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError, shown
 from graphsoft.result.stored_files import StoredFiles
-from graphsoft.result.stored_memberships import array_of_chunks, by_chunk, stored_files
+from graphsoft.result.stored_memberships import array_of_chunks, by_chunk, numbers_of, stored_files
 from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = ["StoredLabels"]
@@ -47,20 +46,10 @@ class StoredLabels:
         return f"StoredLabels({len(self)} points in {self.files.plan.levels[self.level]} clusters)"
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, int | np.integer) and not isinstance(index, bool):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"there is no row {index}: there are {len(self)}")
-            return self._at(np.array([int(index) % len(self)]))[0]
         if isinstance(index, slice):
             return self._slice(index)
-        numbers = np.asarray(index)
-        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-            remedy = "give the number of a row, a slice, or a list of numbers"
-            raise InputError("labels", f"got {shown(index)}", remedy)
-        numbers = numbers.astype(np.int64)
-        if numbers.size and not -len(self) <= numbers.min() <= numbers.max() < len(self):
-            raise IndexError(f"there are rows from 0 to {len(self) - 1} only")
-        return self._at(numbers % len(self))
+        found = self._at(numbers_of(index, len(self), "labels"))
+        return found[0] if isinstance(index, int | np.integer) else found
 
     def __iter__(self) -> Iterator[np.int32]:
         return (label for _, labels in self.blocks() for label in labels)

@@ -55,7 +55,14 @@ class StoredMemberships:
         points, clusters = self.shape
         return f"StoredMemberships({points} points in {clusters} clusters, in {len(self.parts)} parts)"
 
-    def __getitem__(self, part: int) -> sp.csr_array:
+    def __getitem__(self, index: Any) -> sp.csr_array:
+        """Read the memberships of some rows, as ``memberships[5]``, ``[10:20]`` or ``[[7, 3]]``.
+
+        The result is always a csr_array, with the rows in the order in which they are given.
+        """
+        return self.of_nodes(*nodes_of(self.files, numbers_of(index, len(self), "memberships")))
+
+    def part(self, part: int) -> sp.csr_array:
         """Read the memberships of a part; `row_numbers` says which rows these are."""
         return self._block(self._part(part))[1]
 
@@ -66,21 +73,6 @@ class StoredMemberships:
     def blocks(self) -> Iterator[tuple[Array, sp.csr_array]]:
         """Iterate over the parts: the numbers of their rows, and their memberships."""
         return (self._block(part) for part in self.parts)
-
-    def rows(self, ids: Any) -> sp.csr_array:
-        """Read the memberships of some rows, in the order in which they are given.
-
-        Parameters
-        ----------
-        ids : array_like of int
-            Numbers of rows.
-
-        Returns
-        -------
-        csr_array of shape (len(ids), m)
-        """
-        numbers = checked_rows(ids, len(self))
-        return self.of_nodes(*nodes_of(self.files, numbers))
 
     def chunk(self, number: int) -> sp.csr_array:
         """Read the memberships of a chunk: the rows from ``number * chunk_rows`` on."""
@@ -154,26 +146,32 @@ class StoredMemberships:
     def _part(self, part: Any) -> int:
         count = len(self.parts)
         if not isinstance(part, int | np.integer) or isinstance(part, bool):
-            raise InputError("part", f"got {shown(part)}", "give the number of a part, or take rows(ids)")
+            raise InputError(
+                "part", f"got {shown(part)}", "give the number of a part, or take rows by memberships[ids]"
+            )
         if not -count <= part < count:
             raise IndexError(f"there is no part {part}: there are {count}")
         return int(part) % count
 
 
-def checked_rows(ids: Any, count: int) -> Array:
-    """Check numbers of rows; negative ones are refused.
+def numbers_of(index: Any, count: int, argument: str) -> Array:
+    """List the rows that somebody asks for by a number, a slice or a list; negative ones count from the end.
 
     Examples
     --------
-    >>> checked_rows([2, 0], 3)
-    array([2, 0])
+    >>> [numbers_of(index, 4, "labels").tolist() for index in (-1, slice(1, 3), [2, 0])]
+    [[3], [1, 2], [2, 0]]
     """
-    numbers = np.asarray(ids)
+    if isinstance(index, slice):
+        return np.arange(*index.indices(count))
+    numbers = np.asarray([index] if isinstance(index, int | np.integer) else index)
     if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-        raise InputError("ids", f"got {shown(ids)}", "give a list of numbers of rows")
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
-        raise InputError("ids", "has numbers that no row has", f"use numbers from 0 to {count - 1}")
-    return numbers.astype(np.int64)
+        remedy = "give the number of a row, a slice, or a list of numbers"
+        raise InputError(argument, f"got {shown(index)}", remedy)
+    numbers = numbers.astype(np.int64)
+    if numbers.size and not -count <= numbers.min() <= numbers.max() < count:
+        raise IndexError(f"there are rows from 0 to {count - 1} only")
+    return numbers % max(1, count)
 
 
 def nodes_of(files: StoredFiles, rows: Array) -> tuple[Array, Array]:

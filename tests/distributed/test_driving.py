@@ -54,9 +54,9 @@ def test_levels_are_those_of_one_machine(directory, one_machine):
 def test_what_must_hold_of_levels_holds(directory):
     h = graphsoft.load(directory)
     everyone = np.arange(len(X))
-    finest = h[0].memberships.rows(everyone)
+    finest = h[0].memberships[everyone]
     for number, level in enumerate(h):
-        memberships = level.memberships.rows(everyone)
+        memberships = level.memberships[everyone]
         assert np.allclose(memberships.sum(axis=1), 1, atol=1e-14)
         chained = reduce(matmul, [below.parents for below in h.levels[:number]], finest)
         assert np.allclose(memberships.toarray(), chained.toarray(), atol=1e-12)
@@ -222,7 +222,7 @@ def test_copies_of_points_are_one_node(tmp_path):
     few = X[:300].copy()
     h = graphsoft.hierarchy(few[rows], LEVELS, directory=tmp_path, partitions=3)
     one = graphsoft.hierarchy(few[rows], LEVELS)
-    memberships = h[0].memberships.rows(np.arange(700)).toarray()
+    memberships = h[0].memberships[np.arange(700)].toarray()
     for point in np.unique(rows):
         assert (memberships[rows == point] == memberships[rows == point][0]).all()
     assert any("distinct points" in note for note in h.report.notes)
@@ -279,7 +279,7 @@ def test_awkward_points(tmp_path, name):
     )
     one = graphsoft.hierarchy(rows, levels, n_neighbors=min(10, max(1, n - 1)))
     for level, other in zip(h, one, strict=True):
-        memberships = level.memberships.rows(np.arange(n))
+        memberships = level.memberships[np.arange(n)]
         assert np.allclose(memberships.sum(axis=1), 1)
         assert level.sizes.sum() == n
         assert len(np.unique(np.asarray(level.labels))) == len(np.unique(other.labels))

@@ -18,7 +18,7 @@ def compared(rows, directory, **options):
     h = graphsoft.hierarchy(rows, LEVELS, directory=directory, partitions=1, **options)
     one = graphsoft.hierarchy(rows, LEVELS, **options)
     for level, other in zip(h, one, strict=True):
-        found = level.memberships.rows(np.arange(rows.shape[0])).toarray()
+        found = level.memberships[np.arange(rows.shape[0])].toarray()
         assert np.allclose(found, other.memberships.toarray(), rtol=0, atol=1e-12)
         assert (np.asarray(level.labels) == other.labels).all()
         assert np.allclose(level.mass, other.mass, rtol=1e-12)

@@ -35,7 +35,7 @@ def run(request, tmp_path_factory):
 def test_labels_are_the_likeliest_clusters(run):
     h, _ = run
     for level in h:
-        shares = level.memberships.rows(range(len(level.labels)))
+        shares = level.memberships[range(len(level.labels))]
         assert np.allclose(shares.sum(axis=1), 1.0)
         labels = np.asarray(level.labels)
         assert (likeliest(shares) == labels).all()
@@ -46,7 +46,7 @@ def test_labels_are_the_likeliest_clusters(run):
 
 def test_levels_fit_each_other(run):
     h, _ = run
-    below, above = (level.memberships.rows(range(h.plan.rows)) for level in h)
+    below, above = (level.memberships[range(h.plan.rows)] for level in h)
     assert abs(below @ h[0].parents - above).max() < 1e-12
     assert np.allclose(h[0].parents.T @ h[0].mass, h[1].mass)
     assert np.allclose(h[0].graph.sum(axis=1), h[0].mass)
@@ -61,7 +61,7 @@ def test_old_rows_are_found_again(run):
         return
     for level in (0, 1):
         found = h.predict_proba(X, level)
-        assert abs(found - h[level].memberships.rows(range(h.plan.rows))).max() == 0
+        assert abs(found - h[level].memberships[range(h.plan.rows)]).max() == 0
 
 
 @pytest.mark.parametrize("partitions", [1, 3])

@@ -66,12 +66,12 @@ def test_memberships_are_the_same_by_row_and_by_part(pair):
         assert shares.shape == other.memberships.shape
         assert len(shares) == len(h.graph)
         ids = random.integers(0, len(shares), 30)
-        assert apart(shares.rows(ids), other.memberships[ids]) < 1e-12
-        assert apart(shares.rows(range(len(shares))), other.memberships) < 1e-12
+        assert apart(shares[ids], other.memberships[ids]) < 1e-12
+        assert apart(shares[range(len(shares))], other.memberships) < 1e-12
         seen = []
         for part, (rows, block) in zip(shares.parts, shares.blocks(), strict=True):
             assert (rows == shares.row_numbers(part)).all()
-            assert apart(shares[part], block) == 0
+            assert apart(shares.part(part), block) == 0
             assert not len(rows) or apart(block, other.memberships[rows]) < 1e-12
             seen += rows.tolist()
         assert sorted(seen) == [*range(len(shares))]
@@ -251,7 +251,7 @@ def test_any_index_means_what_it_means_in_memory(twins, ids, cut, one):
     assert (labels[cut] == expected[cut]).all()
     assert labels[cut].shape == expected[cut].shape
     assert labels[ids].tolist() == expected[np.array(ids, dtype=int)].tolist()
-    found = stored[1].memberships.rows(ids)
+    found = stored[1].memberships[ids]
     assert found.shape == (len(ids), 3)
     assert not ids or apart(found, h[1].memberships[np.array(ids)]) < 1e-12
 
@@ -267,7 +267,7 @@ def test_only_what_is_needed_is_read(twins, monkeypatch):
     assert stored[0].labels[5] >= 0
     assert sum(len(each) for each in read) == 11  # one chunk
     del read[:]
-    stored[0].memberships.rows([5])
+    stored[0].memberships[[5]]
     names = sum(each.size for each in read)
     assert names < 80  # of 60 points; places of a chunk, and one section of the memberships of one partition
 
@@ -288,11 +288,12 @@ def test_dense_arrays_are_refused(twins):
         (lambda h: h[0].labels[[0, 60]], IndexError),
         (lambda h: h[0].labels["a"], InputError),
         (lambda h: h[0].labels[[0.5]], InputError),
-        (lambda h: h[0].memberships[4], IndexError),
+        (lambda h: h[0].memberships.part(4), IndexError),
         (lambda h: h[0].memberships["a"], InputError),
-        (lambda h: h[0].memberships.rows([60]), InputError),
-        (lambda h: h[0].memberships.rows([-1]), InputError),
-        (lambda h: h[0].memberships.rows(5), InputError),
+        (lambda h: h[0].memberships.part("a"), InputError),
+        (lambda h: h[0].memberships[[60]], IndexError),
+        (lambda h: h[0].memberships[-61], IndexError),
+        (lambda h: h[0].memberships[[0.5]], InputError),
         (lambda h: h.predict([[1.0]]), InputError),
         (lambda h: h.predict([[1.0, np.nan, 1.0]]), InputError),
         (lambda h: h.predict_proba([[1.0, 2.0, 3.0]], 2), InputError),

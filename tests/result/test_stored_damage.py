@@ -13,9 +13,9 @@ from shared.shapes import cloud
 from shared.stored_twin import stored_twin
 
 ASK = {
-    "memberships": lambda h: h[1].memberships[1],
+    "memberships": lambda h: h[1].memberships.part(1),
     "rows": lambda h: h[1].memberships.row_numbers(1),
-    "homes": lambda h: (h[0].labels[12], h[1].labels[12], h[0].memberships.rows([12])),
+    "homes": lambda h: (h[0].labels[12], h[1].labels[12], h[0].memberships[[12]]),
     "points": lambda h: h.sample(60),
     "cells": lambda h: h.predict(np.zeros((2, 3))),
     "graph": lambda h: h.files.edges(1),
@@ -141,7 +141,7 @@ def test_other_typical_scales_are_refused(stored, change):
 def test_rows_are_not_taken_out_of_what_is_no_matrix(stored, wrong):
     with_array(path_of(stored, "memberships"), "memberships/counts", wrong)
     with pytest.raises(InputError, match=r"directory: .*memberships.* is damaged"):
-        stored[0].memberships.rows(np.arange(60))
+        stored[0].memberships[:]
 
 
 @pytest.mark.parametrize("stage", ["rows", "homes"])
@@ -149,7 +149,7 @@ def test_nodes_that_are_not_there_are_refused(stored, stage):
     name = {"rows": "node", "homes": "place"}[stage]
     with_array(path_of(stored, stage), name, lambda values: values + 1000)
     with pytest.raises(InputError, match="no such rows"):
-        _ = stored[0].memberships[1] if stage == "rows" else stored[0].memberships.rows([12])
+        _ = stored[0].memberships.part(1) if stage == "rows" else stored[0].memberships[[12]]
 
 
 def test_points_that_are_not_there_are_refused(stored):
