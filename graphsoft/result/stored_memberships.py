@@ -146,10 +146,9 @@ class StoredMemberships:
     def _part(self, part: Any) -> int:
         count = len(self.parts)
         if not isinstance(part, int | np.integer) or isinstance(part, bool):
-            raise InputError(
+            remedy = "give the number of a part, or take rows by memberships[ids]"
+            raise InputError("part", f"got {shown(part)}", remedy)
                 "part", f"got {shown(part)}", "give the number of a part, or take rows by memberships[ids]"
-            )
-        if not -count <= part < count:
             raise IndexError(f"there is no part {part}: there are {count}")
         return int(part) % count
 
