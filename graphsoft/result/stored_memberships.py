@@ -148,7 +148,7 @@ class StoredMemberships:
         if not isinstance(part, int | np.integer) or isinstance(part, bool):
             remedy = "give the number of a part, or take rows by memberships[ids]"
             raise InputError("part", f"got {shown(part)}", remedy)
-                "part", f"got {shown(part)}", "give the number of a part, or take rows by memberships[ids]"
+        if not -count <= part < count:
             raise IndexError(f"there is no part {part}: there are {count}")
         return int(part) % count
 
