@@ -34,7 +34,7 @@ def test_a_saved_copy_is_of_its_own_data(runs, tmp_path):
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: levels"):
         graphsoft.hierarchy(X, [9, 3], directory=tmp_path / "copy", **GIVEN)
     shutil.rmtree(tmp_path / "copy" / "given")
-    with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: identity"):
+    with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "copy", **GIVEN)
     shutil.rmtree(tmp_path / "copy" / "given")
     again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "copy", **GIVEN)
@@ -45,7 +45,7 @@ def test_a_lost_plan_is_taken_from_the_result(runs, tmp_path):
     shutil.copytree(runs / "one", tmp_path / "run")
     (tmp_path / "run" / "plan.json").unlink()
     shutil.rmtree(tmp_path / "run" / "given")
-    with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: identity"):
+    with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "run", **GIVEN)
     (tmp_path / "run" / "plan.json").unlink()
     (tmp_path / "run" / "hierarchy.gs").unlink()
