@@ -33,7 +33,7 @@ class Client:
 def test_memory_is_that_of_the_smallest_worker():
     assert memory_of(None, Client(3 * 10**9, 2 * 10**9)) == 2 * 10**9
     assert memory_of("2GB", Client(3 * 10**9)) == 2 * 10**9
-    with pytest.raises(InputError, match="max_memory: got 4.0 GB, and a worker may take 3.0 GB"):
+    with pytest.raises(InputError, match=r"max_memory: got 4\.0 GB, and a worker may take 3\.0 GB"):
         memory_of("4GB", Client(3 * 10**9))
 
 
