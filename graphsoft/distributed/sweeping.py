@@ -65,7 +65,7 @@ class BlocksInFiles:
         """Take a step on every block."""
         self._steps += 1
         stage, told = self._told(f"sweep-{self._steps:03d}", work, state, others, known)
-        records = self._run.stage(stage, step_block, self._plan.parts, **told)
+        records = self._run.stage(stage, step_block, self._plan.parts, told=told)
         self._drop_old()
         return self._state(stage, records, int(records[0]["clusters"]))
 
@@ -76,7 +76,7 @@ class BlocksInFiles:
         self._looks += 1
         stage, told = self._told(f"look-{self._looks:03d}", work, state, others, known)
         return [
-            _unpacked(record) for record in self._run.stage(stage, look_at_block, self._plan.parts, **told)
+            _unpacked(record) for record in self._run.stage(stage, look_at_block, self._plan.parts, told=told)
         ]
 
     def forget(self, state: State) -> None:
@@ -91,13 +91,12 @@ class BlocksInFiles:
 
     def _told(
         self, kind: str, work: Any, state: State, others: Sequence[State], known: Mapping[str, Any]
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[str, _Told]:
         """Name the next stage, and collect what its tasks are told."""
-        return f"{kind}-{work.__name__.strip('_').replace('_', '-')}", {
-            "step": work, "of": state.held, "others": tuple(other.held for other in others),
-            "floor": self._floor, "mass": self._sent(state.mass),
-            "known": {name: self._sent(value) for name, value in known.items()},
-        }  # fmt: skip
+        sent = {name: self._sent(value) for name, value in known.items()}
+        places = tuple(other.held for other in others)
+        name = f"{kind}-{work.__name__.strip('_').replace('_', '-')}"
+        return name, _Told(work, state.held, places, self._floor, self._sent(state.mass), sent)
 
     def _state(self, stage: str, records: Sequence[Record], clusters: int) -> State:
         """Add up what the tasks returned, in the order of the blocks."""
@@ -151,40 +150,48 @@ def begin_block(where: Where, *, count: int) -> Mapping[str, Any]:
         return _written(where, file, one_cluster_each(labels, count), np.nan)
 
 
-def step_block(
-    where: Where,
-    *,
-    step: Step,
-    of: str,
-    others: Sequence[str],
-    floor: float,
-    mass: Any,
-    known: Mapping[str, Any],
-) -> Mapping[str, Any]:
+@dataclass(frozen=True)
+class _Told:
+    """What all tasks of a step are told.
+
+    Attributes
+    ----------
+    work : callable
+        What is done on each block.
+    of : str
+        The stage with the memberships that are looked at.
+    others : tuple of str
+        Stages of which only the rows of the block are read.
+    floor : float
+    mass : ndarray or _InFile
+    known : mapping
+    """
+
+    work: Step | Look
+    of: str
+    others: tuple[str, ...]
+    floor: float
+    mass: Any
+    known: Mapping[str, Any]
+
+    def done(self, where: Where, file: ArrayFile) -> Any:
+        """Do it on the block in this file."""
+        known = {name: _received(where, value) for name, value in self.known.items()}
+        seen = _seen(where, file, self.of, _received(where, self.mass), self.floor)
+        return self.work(seen, *(own_rows(where, other) for other in self.others), **known)
+
+
+def step_block(where: Where, *, told: _Told) -> Mapping[str, Any]:
     """Take a step on a block: reads its rows and the packs for it, writes new rows and packs."""
-    told = {name: _received(where, value) for name, value in known.items()}
     with where.open("graph", where.part) as file:
-        seen = _seen(where, file, of, _received(where, mass), floor)
-        stepped = step(seen, *(own_rows(where, other) for other in others), **told)
-        del seen
+        stepped = told.done(where, file)
         return _written(where, file, stepped.memberships, stepped.log_likelihood)
 
 
-def look_at_block(
-    where: Where,
-    *,
-    step: Look,
-    of: str,
-    others: Sequence[str],
-    floor: float,
-    mass: Any,
-    known: Mapping[str, Any],
-) -> Mapping[str, Any]:
+def look_at_block(where: Where, *, told: _Told) -> Mapping[str, Any]:
     """Look at a block."""
-    told = {name: _received(where, value) for name, value in known.items()}
     with where.open("graph", where.part) as file:
-        seen = _seen(where, file, of, _received(where, mass), floor)
-    return _packed(step(seen, *(own_rows(where, other) for other in others), **told))
+        return _packed(told.done(where, file))
 
 
 def add_masses(where: Where, *, of: str, blocks: int) -> Mapping[str, Any]:
