@@ -4,27 +4,33 @@
         [--partitions P] [--max-memory 2GB] [--data FILE ...] [--directory DIR]
     python examples/benchmarks/directory.py --only-memory 4GB --max-memory 1GB [--features 1024]
         [--directory DIR]
+    python examples/benchmarks/directory.py --edges 100000000 --max-memory 1GB [--directory DIR]
 
 Points around 200 centers in ten groups are written to files. Then levels of 200 and 10 clusters are found by
 a single machine in memory, and in a directory: by this process alone (0 workers) and by worker processes of
 one thread each. ``--data`` takes npy files of your own instead. For every stage the script prints CPU seconds
 and bytes, and at the end the cost beside the single machine, wall-clock seconds, how much two workers do of
-what one does, and the peak of the memory of the client and of the workers. On a machine that is not idle only
-CPU seconds say something. Every step has a process of its own, in which a small run first compiles the loops.
+what one does, what two runs lose that only share the machine, and the peak of the memory of the client and of
+the workers. On a machine that is not idle only CPU seconds say something. Every step has a process of its
+own, in which a smaller run first compiles the loops.
 
 ``--only-memory SIZE`` writes so many bytes of features, and finds the levels by two workers that may take
 ``--max-memory`` each. It prints the peak of every process, and fails if one is above 80 % of that.
+``--edges`` does the same for a graph of so many edges, ten for each node, eight of them within 200 groups of
+nodes, whose numbers say nothing about the group.
 
 Only for Linux, whose kernel is asked for the peaks.
 """
 
 import argparse
 import json
+import math
 import re
 import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -35,6 +41,7 @@ LEVELS = [200, 10]
 GROUPS, CENTERS = 10, 200
 BLOCK = 1 << 26  # bytes that are drawn at a time, and of a file
 LIMIT = 24 * 3600  # seconds of a step
+EDGES_EACH = 10  # of a node
 ALLOWED = 0.8  # of the memory that a process may take
 
 
@@ -65,6 +72,43 @@ def write_points(folder, points, features):
     np.save(folder.with_suffix(".truth.npy"), truth)
 
 
+def write_edges(folder, edges):
+    """Write the edges of a graph to files, block by block, and the group of each node."""
+    folder = Path(folder)
+    folder.mkdir(parents=True)
+    members = max(1, edges // EDGES_EACH // CENTERS)
+    nodes = members * CENTERS
+    # node numbers from groups and members, in an order that looks like chance, without a list of them
+    stride = next(each for each in range(int(0.618 * nodes), nodes) if math.gcd(each, nodes) == 1)
+    together = CENTERS // GROUPS
+    for part, start in enumerate(range(0, edges, BLOCK // 8)):
+        rng = np.random.default_rng([2, part])
+        count = min(BLOCK // 8, edges - start)
+        one = rng.integers(CENTERS, size=count)
+        kind = rng.random(count)
+        near = one // together * together + rng.integers(together, size=count)
+        two = np.where(kind < 0.8, one, np.where(kind < 0.95, near, rng.integers(CENTERS, size=count)))
+        row, col = (
+            (each + CENTERS * rng.integers(members, size=count)) * stride % nodes for each in (one, two)
+        )
+        other = row != col
+        np.savez(
+            folder / f"part-{part:05}.npz", row=row[other].astype(np.int32), col=col[other].astype(np.int32)
+        )
+    truth = np.empty(nodes, dtype=np.int16)
+    truth[np.arange(nodes) * stride % nodes] = np.arange(nodes) % CENTERS
+    np.save(folder.with_suffix(".truth.npy"), truth)
+
+
+def data_in(folder):
+    """Describe what is in a folder: edges, or rows of features."""
+    import graphsoft
+
+    if any(Path(folder).glob("*.npz")):
+        return graphsoft.partitioned_graph(folder, nodes=len(np.load(Path(folder).with_suffix(".truth.npy"))))
+    return str(folder)
+
+
 def quality(folder, labels):
     """Compare the labels of both levels with what the points were drawn from; None for data of the user."""
     path = Path(folder).with_suffix(".truth.npy")
@@ -78,10 +122,10 @@ def quality(folder, labels):
 
 
 def warm_up(client=None):
-    """Compile all loops, here and in workers."""
+    """Compile all loops, here and in workers; also those for more points than are compared pair by pair."""
     import graphsoft
 
-    X = np.random.default_rng(0).normal(size=(3000, 16)).astype(np.float32)
+    X = np.random.default_rng(0).normal(size=(80_000, 16)).astype(np.float32)
     graphsoft.hierarchy(X, [20, 5])
     with tempfile.TemporaryDirectory() as folder:
         graphsoft.hierarchy(X, [20, 5], directory=folder, client=client, partitions=4)
@@ -119,7 +163,7 @@ def run(folder, directory, workers, max_memory, partitions, warm=True):
             warm_up(client)
         began, cpu = time.perf_counter(), time.process_time()
         h = graphsoft.hierarchy(
-            str(folder),
+            data_in(folder),
             LEVELS,
             directory=directory,
             client=client,
@@ -189,6 +233,19 @@ def compare(options, folder, points):
         shutil.rmtree(directory)
     if {1, 2} <= found.keys():
         print(f"two workers do {found[1]['seconds'] / found[2]['seconds'] / 2:.0%} of twice what one does")
+        print(f"two such runs of one worker at the same time, {side_by_side(options, folder, found[1])}")
+
+
+def side_by_side(options, folder, alone):
+    """Tell what is lost by two runs that share nothing but the machine, such as its memory and its caches."""
+    directories = [Path(options.directory, f"run-{number}") for number in range(2)]
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda directory: step(options, "run", folder, directory, 1), directories))
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
+    if any(isinstance(each, str) for each in done):
+        return "; ".join(map(str, done))
+    return f"each at {alone['seconds'] * len(done) / sum(each['seconds'] for each in done):.0%} of its speed"
 
 
 def print_run(workers, done, alone):
@@ -213,10 +270,14 @@ def print_run(workers, done, alone):
 
 def only_memory(options, folder):
     """Print the peaks of two workers, and say whether all are far enough below what they may take."""
-    wanted = bytes_of(options.only_memory)
-    points = wanted // (4 * options.features)
-    print(f"{points:,} points with {options.features} features: {size(wanted)} in files")
-    failed = in_process(__file__, LIMIT, "--step", "write", folder, points, "--features", options.features)
+    if options.edges:
+        print(f"{options.edges:,} edges, each of which is stored twice")
+        failed = step(options, "write edges", folder, options.edges)
+    else:
+        wanted = bytes_of(options.only_memory)
+        points = wanted // (4 * options.features)
+        print(f"{points:,} points with {options.features} features: {size(wanted)} in files")
+        failed = step(options, "write", folder, points)
     if failed is not None:
         return failed
     directory = Path(options.directory, "run")
@@ -243,6 +304,9 @@ def take(options):
     name, folder, *rest = options.step
     if name == "write":
         write_points(folder, int(rest[0]), options.features)
+        return
+    if name == "write edges":
+        write_edges(folder, int(rest[0]))
         return
     if name == "single":
         found = single(folder)
@@ -296,20 +360,21 @@ def main():
     parser.add_argument("--partitions", type=int, help="found out if not given")
     parser.add_argument("--max-memory", metavar="SIZE", help="what a process may take")
     parser.add_argument("--only-memory", metavar="SIZE", help="so many bytes of features, by two workers")
+    parser.add_argument("--edges", type=int, help="as many edges, by two workers")
     parser.add_argument("--data", nargs="+", metavar="FILE", help="npy files with points of your own")
     parser.add_argument("--directory", metavar="DIR", help="for files; a temporary one if not given")
     parser.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     require_proc(parser)
     options.features = options.features or (1024 if options.only_memory else 16)
-    if options.only_memory and not options.max_memory:
-        parser.error("--only-memory needs --max-memory")
+    if (options.only_memory or options.edges) and not options.max_memory and not options.step:
+        parser.error("--only-memory and --edges need --max-memory")
     if options.step:
         take(options)
         return
     with tempfile.TemporaryDirectory(dir=options.directory) as temporary:
         options.directory = temporary
-        if options.only_memory:
+        if options.only_memory or options.edges:
             sys.exit(only_memory(options, Path(temporary, "points")))
         if options.data:
             folder = Path(temporary, "points")
@@ -320,8 +385,7 @@ def main():
             return
         for points in options.points:
             folder = Path(temporary, f"points-{points}")
-            arguments = ("--step", "write", folder, points, "--features", options.features)
-            failed = in_process(__file__, LIMIT, *arguments)
+            failed = step(options, "write", folder, points)
             if failed is not None:
                 sys.exit(failed)
             compare(options, folder, points)
