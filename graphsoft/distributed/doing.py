@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
-from graphsoft.distributed.files import Unreadable
+from graphsoft.distributed.files import UNMARKED, Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped
 
@@ -65,6 +65,8 @@ class Known:
         Part of all keys, so that workers do not take the tasks of two runs for the same.
     patience : float
         Seconds in which a task has to end where there are no workers, or where they die.
+    mark : bytes
+        Of all files of the run.
     stages : dict
         Those that have begun.
     tries : Counter
@@ -77,6 +79,7 @@ class Known:
     executor: Executor
     token: str
     patience: float
+    mark: bytes = UNMARKED
     stages: dict[str, Stage] = field(default_factory=dict)
     tries: Counter[str] = field(default_factory=Counter)
     repaired: set[str] = field(default_factory=set)
@@ -84,7 +87,7 @@ class Known:
     def task(self, place: Place) -> Task:
         """Make a task; there may be too many to keep."""
         stage = self.stages[place[0]]
-        return Task(Where(self.directory, *place), stage.work, stage.known)
+        return Task(Where(self.directory, *place, self.mark), stage.work, stage.known)
 
     def writer(self, error: Unreadable) -> Place:
         """Find whose file could not be read."""

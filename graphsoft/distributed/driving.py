@@ -25,7 +25,7 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, earlier, same, settled
+from graphsoft.distributed.plan import Plan, earlier, mark_of, same, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
@@ -88,6 +88,7 @@ def drive(
             _warn_of_neighbors(data, settings)
             _restore_plan(folder)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
+            run.bind(mark_of(plan))
             try:
                 if not damaged and _is_finished(folder, plan):
                     check_result(run, plan)

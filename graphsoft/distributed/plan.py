@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from graphsoft.distributed.files import MARK_BYTES
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import are_whole, is_flag, is_text, is_whole
 
-__all__ = ["AS_JSON", "FIELDS", "Plan", "check_plan", "earlier", "same", "settled"]
+__all__ = ["AS_JSON", "FIELDS", "Plan", "check_plan", "earlier", "mark_of", "same", "settled"]
 
 _VERSION = 1
 _FILE = "plan.json"
@@ -147,6 +149,12 @@ def earlier(directory: Path) -> dict[str, Any] | None:
 def same(plan: Plan, other: Plan) -> bool:
     """Tell whether two plans are written down alike."""
     return _plain(plan) == _plain(other)
+
+
+def mark_of(plan: Plan) -> bytes:
+    """Compute the mark of the files of a plan, which is the same before and after `lends` is settled."""
+    text = json.dumps(_plain(replace(plan, lends=-1)), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=MARK_BYTES).digest()
 
 
 def _plain(plan: Plan) -> dict[str, Any]:

@@ -74,6 +74,10 @@ class Run:
         with self._open:
             self._sweep()
 
+    def bind(self, mark: bytes) -> None:
+        """Say what all files of this run are marked with; those of other runs are then not believed."""
+        self._known.mark = mark
+
     def expect(self, stages: Mapping[str, int]) -> None:
         """Say which stages will come, in their order, and how many tasks each has, as far as is known.
 
@@ -135,7 +139,7 @@ class Run:
 
     def where(self, stage: str, part: int) -> Where:
         """Name a place in this run, to read files from."""
-        return Where(str(self.directory), stage, part)
+        return Where(str(self.directory), stage, part, self._known.mark)
 
     def report(self) -> dict[str, dict[str, float]]:
         """Tell what each stage took.

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
-from graphsoft.distributed.files import ArrayFile, Traffic, open_arrays, write_arrays
+from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
 
 __all__ = ["Record", "Task", "Where", "Work"]
 
@@ -33,6 +33,9 @@ class Where:
     directory : str
     stage : str
     part : int
+    mark : bytes
+        Of all files of the run. Files that have another are not believed: a task of an earlier run in the
+        same directory may have written them.
     traffic : Traffic
         Counts what is read and written from here.
     """
@@ -40,15 +43,16 @@ class Where:
     directory: str
     stage: str
     part: int
+    mark: bytes = UNMARKED
     traffic: Traffic = field(default_factory=Traffic, compare=False, repr=False)
 
     def write(self, arrays: Mapping[str, Array], cuts: Mapping[str, Array] | None = None) -> None:
         """Write the task's own file."""
-        self.traffic.written += write_arrays(self.file(self.stage, self.part), arrays, cuts)
+        self.traffic.written += write_arrays(self.file(self.stage, self.part), arrays, cuts, self.mark)
 
     def open(self, stage: str, part: int) -> AbstractContextManager[ArrayFile]:
         """Open the file of another task, which is complete."""
-        return open_arrays(self.file(stage, part), self.traffic)
+        return open_arrays(self.file(stage, part), self.traffic, self.mark)
 
     def file(self, stage: str, part: int) -> Path:
         """Name the file of a task."""
@@ -90,9 +94,9 @@ class Task:
             "bytes_written": np.asarray(where.traffic.written),
             "peak_memory": np.asarray(peak_memory()),
         }
-        write_arrays(self.where.record(), arrays)
+        write_arrays(self.where.record(), arrays, mark=where.mark)
 
     def recorded(self) -> Record:
         """Read what was written down."""
-        with open_arrays(self.where.record()) as file:
+        with open_arrays(self.where.record(), mark=self.where.mark) as file:
             return {name: file.array(name) for name in file}
