@@ -99,7 +99,7 @@ def _refuse_changed(file: EdgeFile) -> None:
         raise refused(file, "is not there any more", "keep the files where all workers see them") from None
     if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
         problem = "has changed since it was looked at"
-        raise refused(file, problem, "call graphsoft.partitioned_graph again, and use another directory")
+        raise refused(file, problem, "call graphsoft.partitioned_graph again")
 
 
 def partitioned_graph(

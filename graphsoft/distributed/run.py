@@ -23,7 +23,7 @@ from graphsoft.errors import RunStopped
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import is_whole
 
-__all__ = ["Run", "planned_stages", "recorded_parts"]
+__all__ = ["STAGES", "Run", "planned_stages", "recorded_parts"]
 
 STAGES = "stages.json"
 _SUMMED = ("seconds", "cpu_seconds", "bytes_read", "bytes_written")
@@ -202,8 +202,8 @@ class Run:
 
     def _sweep(self) -> None:
         """Delete what killed processes have left half written."""
-        for kept in ("done", "parts"):  # whatever else is in the directory may be of others
-            for spare in self.directory.glob(f"{kept}/*/.*.tmp"):
+        for kept in ("done/*", "parts/*", "given"):  # whatever else is in the directory may be of others
+            for spare in self.directory.glob(f"{kept}/.*.tmp"):
                 spare.unlink(missing_ok=True)
 
     def _delete(self, name: str) -> None:

@@ -34,10 +34,8 @@ def test_a_saved_copy_is_of_its_own_data(runs, tmp_path):
     graphsoft.load(runs / "one").save(tmp_path / "copy")
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: levels"):
         graphsoft.hierarchy(X, [9, 3], directory=tmp_path / "copy", **GIVEN)
-    shutil.rmtree(tmp_path / "copy" / "given")
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "copy", **GIVEN)
-    shutil.rmtree(tmp_path / "copy" / "given")
     again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "copy", **GIVEN)
     assert again.to_json() == graphsoft.load(runs / "one").to_json()
 
