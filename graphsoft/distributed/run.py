@@ -175,7 +175,7 @@ class Run:
             if not missing:
                 self._tell(name, len(parts))
                 return [found[part] for part in parts]
-            self._do(name, missing)
+            self._do(name, missing, [record["seconds"].item() for record in found.values()])
             missing = set()
         raise RunStopped(
             name,
@@ -184,7 +184,7 @@ class Run:
             UNSOUND,
         )
 
-    def _do(self, name: str, missing: set[int]) -> None:
+    def _do(self, name: str, missing: set[int], took: Sequence[float]) -> None:
         done = len(self._known.stages[name].parts) - len(missing)
         if done:
             self._tell(name, done)
@@ -194,7 +194,7 @@ class Run:
             done += 1
             self._tell(name, done)
 
-        Doing(self._known, name, missing, count).run()
+        Doing(self._known, name, missing, count, took).run()
 
     def _tell(self, name: str, done: int) -> None:
         if self._progress is not None:

@@ -131,7 +131,8 @@ def test_ctrl_c(client, tmp_path, answer):
     # the same cluster, in which tasks of the interrupted run may still be running
     with Run(tmp_path, executor_of(client)) as run:
         assert run_stages(run) == answer
-    assert len(executions(tmp_path)) <= TASKS + 2
+    # two for each worker were submitted when the first run ended, and may have been begun and not recorded
+    assert len(executions(tmp_path)) <= TASKS + 2 * len(client.nthreads())
 
 
 def test_cluster_that_is_gone(tmp_path):
