@@ -25,7 +25,8 @@ Place = tuple[str, int]
 FULL = (errno.ENOSPC, errno.EDQUOT)  # what the system says of a disk without room
 PAUSE = 0.5  # seconds until there is another look at workers and at tasks that take too long
 FLOOR = 10.0  # no task is tried a second time earlier than after so many seconds,
-UNKNOWN = 600.0  # or after so many where no task of its stage has ended yet
+SPARE = 60.0  # or after so many where none of its stage has ended yet, and workers have nothing to do,
+UNKNOWN = 600.0  # or after so many where all of them have
 TRIES = 3  # at the same time; then the first is given up for another, and the waits become longer and longer
 # A worker's death is first its scheduler's affair, which tries the task again, in Dask on three more workers.
 KILLS = 3
@@ -262,15 +263,17 @@ class Doing:
         for place in sorted(late):
             tries = self._keys(place)  # the first comes first
             since = max(self._tries[key].since for key in tries)
-            if now - since > 3.0 ** self._late[place] * self._deadline(place[0]):
+            if now - since > 3.0 ** self._late[place] * self._deadline(place[0], workers):
                 self._cancel(tries[: max(0, 1 + len(tries) - TRIES)])
                 self._late[place] += 1
                 self._begin(place)
 
-    def _deadline(self, stage: str) -> float:
+    def _deadline(self, stage: str, workers: Workers) -> float:
         """Tell how many seconds a task of a stage may take."""
         ages = self._ages.get(stage)
-        return max(FLOOR, 3.0 * float(np.quantile(ages, 0.95))) if ages else UNKNOWN
+        if ages:
+            return max(FLOOR, 3.0 * float(np.quantile(ages, 0.95)))
+        return SPARE if len(self._tries) < workers.there else UNKNOWN
 
     def _watch(self, workers: Workers) -> None:
         """Give up where no task can end."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -14,6 +16,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
 from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
+from graphsoft.errors import RunStopped
 
 __all__ = ["Record", "Task", "Where", "Work"]
 
@@ -84,6 +87,7 @@ class Task:
 
         The peak is the most that the process ever had in memory, be it for an earlier task.
         """
+        self._check_directory()
         where = replace(self.where, traffic=Traffic())
         began, began_cpu = time.perf_counter(), time.process_time()
         found = self.work(where, **self.known) or {}
@@ -95,6 +99,14 @@ class Task:
             "peak_memory": np.asarray(peak_memory()),
         }
         write_arrays(self.where.record(), arrays, mark=where.mark)
+
+    def _check_directory(self) -> None:
+        """Refuse to work where the run's directory is not seen: nobody would find what is written there."""
+        where = self.where
+        if not os.path.isdir(where.directory):
+            problem = f"there is no directory {where.directory!r} on the machine {socket.gethostname()!r}"
+            remedy = "name one that all workers and this process see under the same path, and call again"
+            raise RunStopped(where.stage, [where.part], problem, remedy)
 
     def recorded(self) -> Record:
         """Read what was written down."""

@@ -1,12 +1,14 @@
 """Workers and clients that are killed or stopped: the same bits, and hardly a task done twice."""
 
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +115,43 @@ def test_workers_that_are_paused(client, tmp_path, answer):
     finally:
         client.run(limit, 2 * 10**9)
     with Run(tmp_path, executor_of(client)) as run:
+        assert run_stages(run) == answer
+
+
+@contextmanager
+def worker_with_another_disk(cluster, folder):
+    """Start a worker for which a folder is another one, and empty."""
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        pytest.skip("only root can mount a disk for one process")
+    dask = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+    mounting = f"mount -t tmpfs none {folder} && exec {shlex.join(dask)} --nthreads 1 --no-nanny"
+    process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", f"{mounting} --no-dashboard --memory-limit 2GB"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_worker_that_sees_another_disk(tmp_path, answer):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        worker_with_another_disk(cluster, tmp_path),
+    ):
+        client.wait_for_workers(1, timeout=60)
+        with (
+            Run(tmp_path / "run", executor_of(client)) as run,
+            pytest.raises(
+                graphsoft.RunStopped, match=r"part \d: there is no directory .*run' on the machine"
+            ),
+        ):
+            run_stages(run)
+    with Run(tmp_path / "run") as run:
         assert run_stages(run) == answer
 
 
