@@ -16,7 +16,7 @@ import pytest
 
 import graphsoft
 from distributed import Client, LocalCluster, Status
-from graphsoft.distributed import doing
+from graphsoft.distributed import doing, executors
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
@@ -83,6 +83,27 @@ def test_stopped_worker(client, tmp_path, answer, monkeypatch):
     finally:
         with suppress(FileNotFoundError):
             os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
+
+
+def test_worker_that_was_stopped_is_not_there(client, tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(executors, "SILENT", 3.0)
+    monkeypatch.setattr(executors, "BEATS", 1)
+    alive(client)
+    stopped = next(iter(client.cluster.workers.values())).pid
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        executor, until = executor_of(client), time.monotonic() + 60
+        while executor.workers().there != 1:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        with Run(tmp_path, executor) as run:
+            assert run_stages(run) == answer
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    until = time.monotonic() + 60
+    while executor.workers().there != 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_no_worker(tmp_path):
