@@ -144,7 +144,8 @@ def _faults_of(folder: Path) -> Iterator[None]:
         if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
             raise
         problem = f"{name!r} cannot be used: {error.strerror}"
-        raise InputError("directory", problem, "give another directory") from error
+        remedy = "see to it that it can be read and written, and call again, or give another directory"
+        raise InputError("directory", problem, remedy) from error
 
 
 def _restore_plan(folder: Path) -> None:
