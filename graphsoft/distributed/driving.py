@@ -149,18 +149,10 @@ def _faults_of(folder: Path) -> Iterator[None]:
 
 
 def _restore_plan(folder: Path) -> None:
-    """Write the plan where there is none: a saved copy of a result has it in its summary only.
-
-    What was done by a plan that is lost is refused: it may be of other data.
-    """
-    if earlier(folder) is not None:
-        return
-    with suppress(InputError):
-        settled(folder, read_summary(folder).plan)
-        return
-    if any((folder / "done").glob("*/*.arrays")):
-        problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
-        raise InputError("directory", problem, "delete it, or give another directory")
+    """Write the plan where there is none: a saved copy of a result has it in its summary only."""
+    if earlier(folder) is None:
+        with suppress(InputError):
+            settled(folder, read_summary(folder).plan)
 
 
 def _is_finished(folder: Path, plan: Plan) -> bool:

@@ -47,9 +47,23 @@ def test_a_lost_plan_is_taken_from_the_result(runs, tmp_path):
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "run", **GIVEN)
     (tmp_path / "run" / "plan.json").unlink()
-    (tmp_path / "run" / "hierarchy.gs").unlink()
-    with pytest.raises(graphsoft.InputError, match=r"directory: .* whose plan is lost.*delete it"):
-        graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "run", **GIVEN)
+    again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert again.to_json() == graphsoft.load(runs / "one").to_json()
+
+
+def test_work_whose_plan_is_lost_is_gone_on_with_or_made_again(runs, tmp_path):
+    for data, name in ((X, "one"), (OTHER, "other")):
+        run, stages = tmp_path / name, []
+        shutil.copytree(runs / "one", run)
+        (run / "plan.json").unlink()
+        (run / "hierarchy.gs").unlink()
+        shutil.rmtree(run / "given")
+        graphsoft.hierarchy(
+            data, LEVELS, directory=run, progress=lambda *step, to=stages: to.append(step), **GIVEN
+        )
+        assert digest(run) == digest(runs / name)
+        begun = {stage for stage, done, total in stages if 0 < done < total or total == 1}
+        assert ("find neighbors" in begun) == (name == "other")
 
 
 def test_the_result_of_another_run_is_made_again(runs, tmp_path):
