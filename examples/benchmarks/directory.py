@@ -146,6 +146,7 @@ def single(folder):
 def run(folder, directory, workers, max_memory, partitions, warm=True):
     """Find the levels in a directory; tells what each stage took."""
     import graphsoft
+    from graphsoft.distributed.plan import mark_of
 
     with ExitStack() as stack:
         client = None
@@ -175,7 +176,7 @@ def run(folder, directory, workers, max_memory, partitions, warm=True):
         if client is not None:
             found = sorted(client.run(memory, "VmHWM").values())
             peaks |= {f"worker {number}": peak for number, peak in enumerate(found, start=1)}
-    stages = stages_of(directory)
+    stages = stages_of(directory, mark_of(h.plan))
     tasks = sum(stage["cpu"] for stage in stages.values())
     return {
         "seconds": seconds,
@@ -191,7 +192,7 @@ def run(folder, directory, workers, max_memory, partitions, warm=True):
     }
 
 
-def stages_of(directory):
+def stages_of(directory, mark):
     """Add up what the records say of the tasks of each kind of stages, such as all sweeps."""
     from graphsoft.distributed.files import open_arrays
     from graphsoft.distributed.run import planned_stages
@@ -201,7 +202,7 @@ def stages_of(directory):
     for name in planned_stages(Path(directory)):
         stage = stages.setdefault(re.split(r"-[0-9]", name)[0], dict.fromkeys(("tasks", *names), 0))
         for path in Path(directory, "done", name).glob("*.arrays"):
-            with open_arrays(path) as file:
+            with open_arrays(path, mark=mark) as file:
                 record = {key: file.array(field).item() for key, field in names.items()}
             stage["tasks"] += 1
             for key, value in record.items():

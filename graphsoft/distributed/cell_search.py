@@ -148,13 +148,14 @@ class Cells:
 
         Returns
         -------
-        int32 ndarray of shape (n, 1 + lends)
+        int32 ndarray of shape (n, 1 + lends), or less wide where there are fewer cells
             First its own; -1 where a partition is listed before.
         """
-        result = np.full((values.shape[0], 1 + lends), -1, dtype=np.int32)
+        width = min(1 + lends, len(self.centroids))
+        result = np.full((values.shape[0], width), -1, dtype=np.int32)
         for start, stop in _row_blocks(values):
-            near = self.nearest(_seen(values[start:stop], self.metric), 1 + lends)
-            result[start:stop, : near.shape[1]] = self.each_once(near)
+            near = self.nearest(_seen(values[start:stop], self.metric), width)
+            result[start:stop] = self.each_once(near)
         return result
 
     def each_once(self, near: Array) -> Array:

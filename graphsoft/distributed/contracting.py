@@ -59,9 +59,6 @@ def contract(run: Run, plan: Plan) -> int:
     plan : Plan
     """
     blocks = _Measured.of(run, plan)
-    if plan.levels[0] > blocks.nodes.sum():
-        problem = f"asks for {plan.levels[0]} clusters of {blocks.nodes.sum()} distinct nodes"
-        raise InputError("levels", problem, "ask for fewer clusters")
     goal, found = plan.coarse_nodes, list[_Coarse]()
     while True:
         coarse = _contracted(run, plan, blocks, goal, f"-{len(found) + 1}")

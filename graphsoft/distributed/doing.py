@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
-from graphsoft.distributed.files import Unreadable
+from graphsoft.distributed.files import UNMARKED, Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped
 
@@ -25,8 +25,9 @@ Place = tuple[str, int]
 FULL = (errno.ENOSPC, errno.EDQUOT)  # what the system says of a disk without room
 PAUSE = 0.5  # seconds until there is another look at workers and at tasks that take too long
 FLOOR = 10.0  # no task is tried a second time earlier than after so many seconds,
-UNKNOWN = 600.0  # or after so many where no task of its stage has ended yet
-TRIES = 3  # at the same time
+SPARE = 60.0  # or after so many where none of its stage has ended yet, and workers have nothing to do,
+UNKNOWN = 600.0  # or after so many where all of them have
+TRIES = 3  # at the same time; then the first is given up for another, and the waits become longer and longer
 # A worker's death is first its scheduler's affair, which tries the task again, in Dask on three more workers.
 KILLS = 3
 UNSOUND = "see that the disk is sound, and that all workers and this process see the same directory"
@@ -65,6 +66,8 @@ class Known:
         Part of all keys, so that workers do not take the tasks of two runs for the same.
     patience : float
         Seconds in which a task has to end where there are no workers, or where they die.
+    mark : bytes
+        Of all files of the run.
     stages : dict
         Those that have begun.
     tries : Counter
@@ -77,6 +80,7 @@ class Known:
     executor: Executor
     token: str
     patience: float
+    mark: bytes = UNMARKED
     stages: dict[str, Stage] = field(default_factory=dict)
     tries: Counter[str] = field(default_factory=Counter)
     repaired: set[str] = field(default_factory=set)
@@ -84,7 +88,7 @@ class Known:
     def task(self, place: Place) -> Task:
         """Make a task; there may be too many to keep."""
         stage = self.stages[place[0]]
-        return Task(Where(self.directory, *place), stage.work, stage.known)
+        return Task(Where(self.directory, *place, self.mark), stage.work, stage.known)
 
     def writer(self, error: Unreadable) -> Place:
         """Find whose file could not be read."""
@@ -112,9 +116,18 @@ class Doing:
     parts : iterable of int
     done : callable
         Told the part of each task that is done.
+    took : sequence of float
+        How many seconds other tasks of the stage took in an earlier run.
     """
 
-    def __init__(self, known: Known, stage: str, parts: Iterable[int], done: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        known: Known,
+        stage: str,
+        parts: Iterable[int],
+        done: Callable[[int], None],
+        took: Sequence[float] = (),
+    ) -> None:
         self._known, self._stage, self._done = known, stage, done
         self._asked = {(stage, part) for part in parts}
         self._missing = set(self._asked)
@@ -123,7 +136,8 @@ class Doing:
         self._tries: dict[Key, _Try] = {}
         self._blocked: dict[Place, list[Place]] = {}  # tasks, by what has to be done again before
         self._ended: dict[Place, float] = {}
-        self._ages: dict[str, list[float]] = {}  # seconds from submission to end, by stage
+        self._ages: dict[str, list[float]] = {stage: [*took]}  # seconds from submission to end
+        self._late: Counter[Place] = Counter()  # how often a task was tried again since it took too long
         self._written: Counter[Place] = Counter()
         self._kills: Counter[Place] = Counter()
         self._quiet_since = time.monotonic()
@@ -247,15 +261,19 @@ class Doing:
         now = time.monotonic()
         late = {each.place for each in self._tries.values() if now - each.since > FLOOR}
         for place in sorted(late):
-            tries = [each for each in self._tries.values() if each.place == place]
-            since = max(each.since for each in tries)
-            if len(tries) < TRIES and now - since > 3.0 ** (len(tries) - 1) * self._deadline(place[0]):
+            tries = self._keys(place)  # the first comes first
+            since = max(self._tries[key].since for key in tries)
+            if now - since > 3.0 ** self._late[place] * self._deadline(place[0], workers):
+                self._cancel(tries[: max(0, 1 + len(tries) - TRIES)])
+                self._late[place] += 1
                 self._begin(place)
 
-    def _deadline(self, stage: str) -> float:
+    def _deadline(self, stage: str, workers: Workers) -> float:
         """Tell how many seconds a task of a stage may take."""
         ages = self._ages.get(stage)
-        return max(FLOOR, 3.0 * float(np.quantile(ages, 0.95))) if ages else UNKNOWN
+        if ages:
+            return max(FLOOR, 3.0 * float(np.quantile(ages, 0.95)))
+        return SPARE if len(self._tries) < workers.there else UNKNOWN
 
     def _watch(self, workers: Workers) -> None:
         """Give up where no task can end."""

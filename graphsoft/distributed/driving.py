@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -25,13 +24,13 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, earlier, same, settled
+from graphsoft.distributed.plan import PLAN, Plan, earlier, mark_of, same, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.row_files import RowsInFiles
-from graphsoft.distributed.run import Run
-from graphsoft.distributed.sources import Source, lists_paths, source_of
+from graphsoft.distributed.run import STAGES, Run
+from graphsoft.distributed.sources import GIVEN, Source, lists_paths, source_of
 from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
@@ -47,6 +46,10 @@ __all__ = ["drive"]
 
 # What the system says of a file of the directory that is not for this process, or is none.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
+# What a run writes before its result; the plan goes last, so that nothing is left that is not of it.
+DATA = (f"{GIVEN}/*.arrays", f"{GIVEN}/*.json")
+WORK = ("done/*/*.arrays", "parts/*/*.arrays", STAGES, PLAN)
+FOLDERS = (GIVEN, "done/*", "done", "parts/*", "parts")
 
 
 def drive(
@@ -60,7 +63,8 @@ def drive(
 ) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
-    The files of a result that is there already are read, and made again if they are damaged.
+    The files of a result that is there already are read, and made again if they are damaged. What a
+    refused call has done is deleted, so that the corrected one can have the directory.
 
     Parameters
     ----------
@@ -83,11 +87,8 @@ def drive(
     lends, damaged = LENDS, False
     while True:
         with _faults_of(folder), Run(folder, executor_of(client), progress) as run:
-            data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
-            falling_sizes(settings.levels, data.n)
-            _warn_of_neighbors(data, settings)
-            _restore_plan(folder)
-            plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
+            data, plan = _planned(X, settings, folder, client, max_memory, partitions, lends)
+            run.bind(mark_of(plan))
             try:
                 if not damaged and _is_finished(folder, plan):
                     check_result(run, plan)
@@ -96,11 +97,38 @@ def drive(
                 return
             except _TooFewPartitions as error:
                 lends = error.lends
-                _clear(folder)
+                _delete(folder, WORK)
+            except InputError:
+                if not _is_finished(folder, plan):
+                    _delete(folder, (*DATA, *WORK))
+                raise
             except Unreadable:
                 if damaged:
                     raise
                 damaged = True
+
+
+def _planned(
+    X: Any,
+    settings: Settings,
+    folder: Path,
+    client: Any,
+    max_memory: int | str | None,
+    partitions: int | None,
+    lends: int,
+) -> tuple[Source | PartitionedGraph, Plan]:
+    """See the data, and settle what will be done with them."""
+    kept = (folder / GIVEN).exists()
+    try:
+        _restore_plan(folder)
+        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+        falling_sizes(settings.levels, data.n)
+        _warn_of_neighbors(data, settings)
+        return data, settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
+    except InputError:
+        if not (kept and (folder / PLAN).exists()):  # else they are the data of an earlier call
+            _delete(folder, DATA)
+        raise
 
 
 @contextmanager
@@ -116,22 +144,15 @@ def _faults_of(folder: Path) -> Iterator[None]:
         if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
             raise
         problem = f"{name!r} cannot be used: {error.strerror}"
-        raise InputError("directory", problem, "give another directory") from error
+        remedy = "see to it that it can be read and written, and call again, or give another directory"
+        raise InputError("directory", problem, remedy) from error
 
 
 def _restore_plan(folder: Path) -> None:
-    """Write the plan where there is none: a saved copy of a result has it in its summary only.
-
-    What was done by a plan that is lost is refused: it may be of other data.
-    """
-    if earlier(folder) is not None:
-        return
-    with suppress(InputError):
-        settled(folder, read_summary(folder).plan)
-        return
-    if any((folder / "done").glob("*/*.arrays")):
-        problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
-        raise InputError("directory", problem, "delete it, or give another directory")
+    """Write the plan where there is none: a saved copy of a result has it in its summary only."""
+    if earlier(folder) is None:
+        with suppress(InputError):
+            settled(folder, read_summary(folder).plan)
 
 
 def _is_finished(folder: Path, plan: Plan) -> bool:
@@ -150,12 +171,15 @@ class _TooFewPartitions(Exception):
         self.lends = lends
 
 
-def _clear(folder: Path) -> None:
-    """Begin anew: nothing but a probe was done by this plan."""
-    for name in ("done", "parts"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for name in ("stages.json", "plan.json"):  # the plan goes last, so that nothing is left that is not of it
-        (folder / name).unlink(missing_ok=True)
+def _delete(folder: Path, patterns: Sequence[str]) -> None:
+    """Delete files of a run, and their folders unless something of others is in these."""
+    for pattern in patterns:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    for pattern in FOLDERS:
+        for path in folder.glob(pattern):
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> None:

@@ -99,7 +99,7 @@ def _refuse_changed(file: EdgeFile) -> None:
         raise refused(file, "is not there any more", "keep the files where all workers see them") from None
     if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
         problem = "has changed since it was looked at"
-        raise refused(file, problem, "call graphsoft.partitioned_graph again, and use another directory")
+        raise refused(file, problem, "call graphsoft.partitioned_graph again")
 
 
 def partitioned_graph(
@@ -186,8 +186,11 @@ def _paths(path: Any) -> list[Path]:
     for one in paths:
         if one.suffix.lower() not in FORMATS:
             raise InputError("path", f"cannot read {one.name!r} as edges", remedy)
-        if not one.is_file():
+        if not one.exists():
             raise InputError("path", f"there is no file {str(one)!r}", remedy)
+        if not one.is_file():  # to open a pipe may wait for ever
+            problem = f"{str(one)!r} is no file of which parts can be read alone"
+            raise InputError("path", problem, "write its edges to a file")
     if not paths:
         raise InputError("path", f"there are no edges in {shown(str(path))}", remedy)
     return paths

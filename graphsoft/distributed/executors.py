@@ -24,6 +24,8 @@ Key = tuple[str, int, int]
 
 LOOK = 1.0  # seconds between two looks at which workers there are
 AVOIDED = 60.0  # seconds for which a worker that did not answer gets no further task
+SILENT = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
+BEATS = 10  # and no earlier than when so many signs of life are missing
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class DaskFutures:
         """Submit a future; a second try of a task that still runs goes to another worker."""
         self._avoid_holders(key)
         chosen: list[str] | None = None
-        if self._avoided:
+        if self._avoided or not all(self._there.values()):
             chosen = sorted(self._running() - self._avoided.keys()) or None
         try:
             future = self._client.submit(
@@ -227,8 +229,19 @@ class DaskFutures:
 
 
 def _workers_there(dask_scheduler: Any) -> dict[str, bool]:
-    """List the workers of a scheduler; one that has too little memory left may be there and take no tasks."""
-    return {worker: state.status.name == "running" for worker, state in dask_scheduler.workers.items()}
+    """List the workers of a scheduler, and whether they take tasks.
+
+    One that has too little memory left takes none, nor does one that has stopped, which stays among the
+    workers of the scheduler for some minutes.
+    """
+    from distributed.scheduler import heartbeat_interval
+
+    workers = dask_scheduler.workers
+    since = time.time() - max(SILENT, BEATS * heartbeat_interval(len(workers)))
+    return {
+        worker: state.status.name == "running" and state.last_seen > since
+        for worker, state in workers.items()
+    }
 
 
 _TASK = threading.Lock()

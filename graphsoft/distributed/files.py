@@ -1,8 +1,8 @@
 """Arrays in files: each appears whole or not at all, and what is read of it is checked.
 
-A file begins with a header in JSON that says where each array lies. An array may be cut into sections along
-its first axis, and then a section can be read without the others. Every array, or every section of it, has a
-checksum.
+A file begins with the mark of what it belongs to, and with a header in JSON that says where each array lies.
+An array may be cut into sections along its first axis, and then a section can be read without the others.
+Every array, or every section of it, has a checksum.
 """
 
 from __future__ import annotations
@@ -26,10 +26,23 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.storage.atomic import write_atomic
 
-__all__ = ["ArrayFile", "Traffic", "Unreadable", "open_arrays", "rows_in_sections", "write_arrays"]
+__all__ = [
+    "MARK_BYTES",
+    "UNMARKED",
+    "ArrayFile",
+    "Traffic",
+    "Unreadable",
+    "open_arrays",
+    "rows_in_sections",
+    "write_arrays",
+]
 
-_MAGIC = b"gsparts1"
-_BEGIN = struct.Struct("<8sQI")  # magic, length of the header, checksum of the header
+MARK_BYTES = 16
+UNMARKED = bytes(MARK_BYTES)
+"""The mark of files that belong to no plan."""
+
+_MAGIC = b"gsparts2"
+_BEGIN = struct.Struct(f"<8s{MARK_BYTES}sQI")  # magic, mark, length of the header, checksum of the header
 _KINDS = "biuf"
 # What a damaged disk says, and a network file system of a file that was replaced while it was open.
 _LOST = {errno.EIO, getattr(errno, "ESTALE", errno.EIO)}
@@ -54,7 +67,12 @@ class Unreadable(Exception):
         return f"{self.path!r} {self.problem}"
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Array] | None = None) -> int:
+def write_arrays(
+    path: Path,
+    arrays: Mapping[str, Array],
+    cuts: Mapping[str, Array] | None = None,
+    mark: bytes = UNMARKED,
+) -> int:
     """Write arrays to a file, whole or not at all; returns its length in bytes.
 
     Parameters
@@ -65,6 +83,8 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Arr
         Numbers or booleans.
     cuts : mapping of str to ndarray, optional
         For arrays that are read section by section: where the sections begin, and where the last one ends.
+    mark : bytes
+        Of what the file belongs to; only who knows it can read the file.
     """
     cuts = cuts or {}
     stored: dict[str, Array] = {}
@@ -88,7 +108,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], cuts: Mapping[str, Arr
     text = json.dumps(header, separators=(",", ":")).encode()
 
     def write(file: IO[bytes]) -> None:
-        file.write(_BEGIN.pack(_MAGIC, len(text), zlib.crc32(text)) + text)
+        file.write(_BEGIN.pack(_MAGIC, mark, len(text), zlib.crc32(text)) + text)
         for values in stored.values():
             file.write(_bytes(values))
 
@@ -104,15 +124,17 @@ def _bytes(values: Array) -> memoryview:
 class ArrayFile:
     """An open file of arrays; see `open_arrays`."""
 
-    def __init__(self, file: IO[bytes], path: Path, traffic: Traffic) -> None:
+    def __init__(self, file: IO[bytes], path: Path, traffic: Traffic, mark: bytes) -> None:
         self._file, self._path, self._traffic = file, str(path), traffic
         self._kept: dict[str, Array] = {}
         self._size = size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
-        magic, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
+        magic, found, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
         if magic != _MAGIC:
             raise self._unreadable("is not a file of arrays")
+        if found != mark:
+            raise self._unreadable("is of another run")
         if _BEGIN.size + length > size:  # a damaged length may be more than there is memory
             raise self._unreadable("has a damaged header")
         text = bytes(self._read("u1", (length,), _BEGIN.size))
@@ -220,8 +242,8 @@ class ArrayFile:
 
 
 @contextmanager
-def open_arrays(path: Path, traffic: Traffic | None = None) -> Iterator[ArrayFile]:
-    """Open a file of arrays; what is read of it is counted.
+def open_arrays(path: Path, traffic: Traffic | None = None, mark: bytes = UNMARKED) -> Iterator[ArrayFile]:
+    """Open a file of arrays, which must have this mark; what is read of it is counted.
 
     Examples
     --------
@@ -238,7 +260,7 @@ def open_arrays(path: Path, traffic: Traffic | None = None) -> Iterator[ArrayFil
     except FileNotFoundError:
         raise Unreadable(str(path), "is not there") from None
     with file:
-        yield ArrayFile(file, path, traffic or Traffic())
+        yield ArrayFile(file, path, traffic or Traffic(), mark)
 
 
 def rows_in_sections(

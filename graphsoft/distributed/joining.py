@@ -13,7 +13,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.routing import routed_copies, routed_rows
 from graphsoft.distributed.run import Run
@@ -44,10 +44,11 @@ def join(run: Run, plan: Plan) -> None:
     Stage "merge-neighbors" has the lists; the building of edges forgets it.
     """
     chunks, parts = len(plan.chunks), plan.parts
-    run.stage(
+    found = run.stage(
         "find-neighbors", find_neighbors, parts, chunks=chunks, partitions=len(parts), sparse=plan.sparse,
         metric=plan.metric, n_neighbors=list_length(plan),
     )  # fmt: skip
+    check_distinct(plan, sum(int(record["nodes"]) for record in found))
     run.stage("rows", number_rows, parts)
     records = run.stage("merge-neighbors", merge_neighbors, parts, partitions=len(parts))
     run.forget("find-neighbors")

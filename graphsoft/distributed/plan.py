@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from graphsoft.distributed.files import MARK_BYTES
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import are_whole, is_flag, is_text, is_whole
 
-__all__ = ["AS_JSON", "FIELDS", "Plan", "check_plan", "earlier", "same", "settled"]
+__all__ = [
+    "AS_JSON",
+    "FIELDS",
+    "PLAN",
+    "Plan",
+    "check_distinct",
+    "check_plan",
+    "earlier",
+    "mark_of",
+    "same",
+    "settled",
+]
 
 _VERSION = 1
-_FILE = "plan.json"
+PLAN = "plan.json"
 # Fields of a plan and what they must be; the others are any JSON.
 FIELDS = {
     "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
@@ -104,6 +117,13 @@ def check_plan(plan: Plan) -> None:
         raise ValueError("a plan without an identity")
 
 
+def check_distinct(plan: Plan, points: int) -> None:
+    """Refuse more clusters than there are distinct points, of which there are at most so many."""
+    if plan.levels[0] > points:
+        problem = f"asks for {plan.levels[0]} clusters, and no more than {points} points are distinct"
+        raise InputError("levels", problem, "ask for fewer clusters")
+
+
 def settled(directory: Path, plan: Plan) -> Plan:
     """Write down the plan of a run, or compare it with the one that was written down; another one is refused.
 
@@ -116,7 +136,7 @@ def settled(directory: Path, plan: Plan) -> Plan:
         It is there, and held.
     plan : Plan
     """
-    path = directory / _FILE
+    path = directory / PLAN
     given = _plain(plan)
     if path.exists():
         older = _read(path)
@@ -140,13 +160,19 @@ def settled(directory: Path, plan: Plan) -> Plan:
 
 def earlier(directory: Path) -> dict[str, Any] | None:
     """Read the fields of the plan that was written down, if one was."""
-    path = directory / _FILE
+    path = directory / PLAN
     return _read(path) if path.exists() else None
 
 
 def same(plan: Plan, other: Plan) -> bool:
     """Tell whether two plans are written down alike."""
     return _plain(plan) == _plain(other)
+
+
+def mark_of(plan: Plan) -> bytes:
+    """Compute the mark of the files of a plan, which is the same before and after `lends` is settled."""
+    text = json.dumps(_plain(replace(plan, lends=-1)), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=MARK_BYTES).digest()
 
 
 def _plain(plan: Plan) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def check_largest(plan: Plan, rows: int, row_bytes: float) -> None:
         f"and a process may take {memory_text(plan.max_memory)}"
     )
     enough = math.ceil(1.1 * plan.partitions * need / plan.max_memory)
-    raise NotEnoughMemory("max_memory", problem, f"allow more, or use {enough} partitions in a new directory")
+    raise NotEnoughMemory("max_memory", problem, f"allow more, or use {enough} partitions")
 
 
 def _lent(plan: Plan) -> float:

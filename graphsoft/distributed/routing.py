@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells
 from graphsoft.distributed.files import ArrayFile, rows_in_sections
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source
@@ -37,6 +37,7 @@ def route(run: Run, source: Source, plan: Plan) -> list[Record]:
         warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
     seen = np.sum([record["own"] + record["lent"] for record in records], axis=0)
     routed = sum(int(record["own"].sum()) for record in records)
+    check_distinct(plan, routed)
     check_largest(plan, int(seen.max()), sum(int(record["bytes"]) for record in records) / routed)
     return records
 

@@ -313,6 +313,9 @@ def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
 def _format(path: str) -> str:
     if os.path.isdir(path):
         return "zarr"
+    if not os.path.isfile(path):  # to open it may wait for ever
+        problem = f"{path!r} is a pipe, a socket or a device, of which no part can be read alone"
+        raise InputError("X", problem, "write its rows to a file")
     form = FORMATS.get(Path(path).suffix.lower())
     if form is None or form == "zarr":
         known = "npy, parquet, h5ad, or zarr stores"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any, Protocol
@@ -233,6 +234,8 @@ def file_traits(path: str) -> list[Any]:
     digest, size, changed = hashlib.blake2b(digest_size=8), 0, 0
     for each in sorted(_all_files(path)):
         state = os.stat(each)
+        if not stat.S_ISREG(state.st_mode):  # to read it may wait for ever
+            raise InputError("X", f"{each!r} is no ordinary file", DAMAGED)
         size, changed = size + state.st_size, max(changed, state.st_mtime_ns)
         if each != path and not os.path.basename(each).startswith((".z", "zarr")):
             digest.update(f"{os.path.relpath(each, path)} {state.st_size}".encode())

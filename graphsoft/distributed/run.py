@@ -23,7 +23,7 @@ from graphsoft.errors import RunStopped
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import is_whole
 
-__all__ = ["Run", "planned_stages", "recorded_parts"]
+__all__ = ["STAGES", "Run", "planned_stages", "recorded_parts"]
 
 STAGES = "stages.json"
 _SUMMED = ("seconds", "cpu_seconds", "bytes_read", "bytes_written")
@@ -73,6 +73,10 @@ class Run:
     def __exit__(self, *raised: object) -> None:
         with self._open:
             self._sweep()
+
+    def bind(self, mark: bytes) -> None:
+        """Say what all files of this run are marked with; those of other runs are then not believed."""
+        self._known.mark = mark
 
     def expect(self, stages: Mapping[str, int]) -> None:
         """Say which stages will come, in their order, and how many tasks each has, as far as is known.
@@ -135,7 +139,7 @@ class Run:
 
     def where(self, stage: str, part: int) -> Where:
         """Name a place in this run, to read files from."""
-        return Where(str(self.directory), stage, part)
+        return Where(str(self.directory), stage, part, self._known.mark)
 
     def report(self) -> dict[str, dict[str, float]]:
         """Tell what each stage took.
@@ -171,7 +175,7 @@ class Run:
             if not missing:
                 self._tell(name, len(parts))
                 return [found[part] for part in parts]
-            self._do(name, missing)
+            self._do(name, missing, [record["seconds"].item() for record in found.values()])
             missing = set()
         raise RunStopped(
             name,
@@ -180,7 +184,7 @@ class Run:
             UNSOUND,
         )
 
-    def _do(self, name: str, missing: set[int]) -> None:
+    def _do(self, name: str, missing: set[int], took: Sequence[float]) -> None:
         done = len(self._known.stages[name].parts) - len(missing)
         if done:
             self._tell(name, done)
@@ -190,7 +194,7 @@ class Run:
             done += 1
             self._tell(name, done)
 
-        Doing(self._known, name, missing, count).run()
+        Doing(self._known, name, missing, count, took).run()
 
     def _tell(self, name: str, done: int) -> None:
         if self._progress is not None:
@@ -198,8 +202,8 @@ class Run:
 
     def _sweep(self) -> None:
         """Delete what killed processes have left half written."""
-        for kept in ("done", "parts"):  # whatever else is in the directory may be of others
-            for spare in self.directory.glob(f"{kept}/*/.*.tmp"):
+        for kept in ("done/*", "parts/*", "given"):  # whatever else is in the directory may be of others
+            for spare in self.directory.glob(f"{kept}/.*.tmp"):
                 spare.unlink(missing_ok=True)
 
     def _delete(self, name: str) -> None:

@@ -20,8 +20,9 @@ from graphsoft.graph.graph import Graph
 from graphsoft.graph.networks import is_network
 from graphsoft.input.mapped import is_mapped, is_plain
 
-__all__ = ["Source", "chosen_rows", "lists_paths", "source_of"]
+__all__ = ["GIVEN", "Source", "chosen_rows", "lists_paths", "source_of"]
 
+GIVEN = "given"  # the folder in a run's directory for what it needs to read the data
 NEAR = 64  # rows that cost less to read than to leave out
 
 
@@ -84,7 +85,7 @@ def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> 
     ...     source.n, source.dtype, source.rows(1, 3).tolist()
     (3, dtype('float64'), [[3.0, 4.0], [5.0, 6.0]])
     """
-    folder = Path(os.path.abspath(directory), "given")
+    folder = Path(os.path.abspath(directory), GIVEN)
     _refuse(X)
     if isinstance(X, Source) and not isinstance(X, RowsInFiles):
         return X

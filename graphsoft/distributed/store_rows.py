@@ -99,7 +99,7 @@ def is_zarr(path: str) -> bool:
     >>> is_zarr("/")
     False
     """
-    return any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
+    return any(os.path.isfile(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def store_rows(path: str, part: str | None) -> StoreRows:

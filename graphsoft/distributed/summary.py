@@ -190,6 +190,9 @@ def _check(summary: Summary) -> None:
     counts = tuple(len(level.mass) for level in summary.levels)
     if not counts or not counts == summary.plan.levels == summary.settings.levels:
         raise ValueError("levels that were not asked for")
+    joined = [(each.n_neighbors, each.metric, each.weights) for each in (summary.plan, summary.settings)]
+    if joined[0] != joined[1]:
+        raise ValueError("settings of another run")
     if tuple(each.clusters for each in summary.report.levels) != counts:
         raise ValueError("a report of other levels")
     for level, above in zip(summary.levels, (*counts[1:], None), strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,7 +15,8 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
-from graphsoft.distributed.files import ArrayFile, Traffic, open_arrays, write_arrays
+from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
+from graphsoft.errors import RunStopped
 
 __all__ = ["Record", "Task", "Where", "Work"]
 
@@ -33,6 +36,9 @@ class Where:
     directory : str
     stage : str
     part : int
+    mark : bytes
+        Of all files of the run. Files that have another are not believed: a task of an earlier run in the
+        same directory may have written them.
     traffic : Traffic
         Counts what is read and written from here.
     """
@@ -40,15 +46,16 @@ class Where:
     directory: str
     stage: str
     part: int
+    mark: bytes = UNMARKED
     traffic: Traffic = field(default_factory=Traffic, compare=False, repr=False)
 
     def write(self, arrays: Mapping[str, Array], cuts: Mapping[str, Array] | None = None) -> None:
         """Write the task's own file."""
-        self.traffic.written += write_arrays(self.file(self.stage, self.part), arrays, cuts)
+        self.traffic.written += write_arrays(self.file(self.stage, self.part), arrays, cuts, self.mark)
 
     def open(self, stage: str, part: int) -> AbstractContextManager[ArrayFile]:
         """Open the file of another task, which is complete."""
-        return open_arrays(self.file(stage, part), self.traffic)
+        return open_arrays(self.file(stage, part), self.traffic, self.mark)
 
     def file(self, stage: str, part: int) -> Path:
         """Name the file of a task."""
@@ -80,6 +87,7 @@ class Task:
 
         The peak is the most that the process ever had in memory, be it for an earlier task.
         """
+        self._check_directory()
         where = replace(self.where, traffic=Traffic())
         began, began_cpu = time.perf_counter(), time.process_time()
         found = self.work(where, **self.known) or {}
@@ -90,9 +98,17 @@ class Task:
             "bytes_written": np.asarray(where.traffic.written),
             "peak_memory": np.asarray(peak_memory()),
         }
-        write_arrays(self.where.record(), arrays)
+        write_arrays(self.where.record(), arrays, mark=where.mark)
+
+    def _check_directory(self) -> None:
+        """Refuse to work where the run's directory is not seen: nobody would find what is written there."""
+        where = self.where
+        if not os.path.isdir(where.directory):
+            problem = f"there is no directory {where.directory!r} on the machine {socket.gethostname()!r}"
+            remedy = "name one that all workers and this process see under the same path, and call again"
+            raise RunStopped(where.stage, [where.part], problem, remedy)
 
     def recorded(self) -> Record:
         """Read what was written down."""
-        with open_arrays(self.where.record()) as file:
+        with open_arrays(self.where.record(), mark=self.where.mark) as file:
             return {name: file.array(name) for name in file}

@@ -16,7 +16,7 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import Plan, mark_of
 from graphsoft.distributed.summary import Summary
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
@@ -54,7 +54,7 @@ class StoredFiles:
 
     def file(self, stage: str, part: int) -> Path:
         """Name a file."""
-        return Where(str(self.directory), stage, part).file(stage, part)
+        return self._where(stage, part).file(stage, part)
 
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
@@ -65,12 +65,19 @@ class StoredFiles:
         """Open a file, and say what is wrong with it if it cannot be read as it should be."""
         path = str(self.file(stage, part))
         try:
-            with Where(str(self.directory), stage, part).open(stage, part) as file:
+            with self._where(stage, part).open(stage, part) as file:
                 yield file
         except Unreadable as error:
             raise InputError("directory", str(error), LOST) from error
         except UNSOUND as error:
             raise InputError("directory", f"{path!r} is damaged: {cause_of(error)}", LOST) from error
+
+    def _where(self, stage: str, part: int) -> Where:
+        return Where(str(self.directory), stage, part, self._mark)
+
+    @cached_property
+    def _mark(self) -> bytes:
+        return mark_of(self.plan)
 
     def rows(self, part: int) -> tuple[Array, Array]:
         """Read which rows are in a partition, rising, and which of its nodes each is."""

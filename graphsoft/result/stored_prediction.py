@@ -65,8 +65,8 @@ def predicted(
     count = rows.shape[0]
     if count == 0:
         return [sp.csr_array((0, files.plan.levels[level])) for level in levels]
-    found, done = _Found.none(count, files.plan.n_neighbors), 0
     visits = files.cells.partitions_of(rows, files.plan.lends)
+    found, done = _Found.none(count, min(files.plan.n_neighbors, files.plan.rows)), 0
     for part in np.unique(visits[visits >= 0]).tolist():
         asking = np.flatnonzero((visits == part).any(axis=1))
         _look_into(files, part, rows, asking, found)

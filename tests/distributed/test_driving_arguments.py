@@ -44,8 +44,59 @@ X, _ = nested_clouds()
 def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
     with pytest.raises(InputError, match=named):
         graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
-    assert not (tmp_path / "run" / "done").exists()
-    assert not (tmp_path / "run" / "plan.json").exists()  # so that it can be called again without the fault
+    left = {path.name for path in tmp_path.glob("run/*")}
+    assert left <= {"lock"}  # so that it can be called again without the fault
+
+
+@pytest.mark.parametrize(("memory", "chunks"), [("2GB", 1), ("320MB", 2)])
+def test_too_few_distinct_points_leave_the_directory_to_the_corrected_call(tmp_path, memory, chunks):
+    few, stages = np.repeat(nested_clouds(7, 1000)[0], 200, axis=0), {}
+    given = {"directory": tmp_path, "max_memory": memory, "n_neighbors": 2}
+    given["progress"] = lambda stage, done, total: stages.update({stage: total})
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"levels: asks for 8 clusters, and no more than 7 points are d"):
+            graphsoft.hierarchy(few, (8, 2), **given)
+        assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+    assert stages["route rows"] == chunks
+    # rows of different chunks are compared first where their neighbors are sought
+    assert list(stages)[-1] == ("route rows" if chunks == 1 else "find neighbors")
+    assert graphsoft.hierarchy(few, (7, 2), **given)[0].sizes.tolist() == [200] * 7
+
+
+def test_wrong_rows_leave_the_directory_to_the_right_ones(tmp_path):
+    wrong = X.copy()
+    wrong[700, 2] = np.nan
+    data, run = tmp_path / "rows.npy", tmp_path / "run"
+    for _ in range(2):
+        np.save(data, wrong)
+        with pytest.raises(InputError, match=r"X: .*nan in row 700, column 2"):
+            graphsoft.hierarchy(data, LEVELS, directory=run)
+        assert [path.name for path in run.iterdir()] == ["lock"]
+    np.save(data, X)
+    graphsoft.hierarchy(data, LEVELS, directory=run)
+
+
+def test_refused_calls_delete_nothing_of_a_result_or_of_others(tmp_path):
+    theirs = [tmp_path / folder / "letter.txt" for folder in ("given", "parts/mail", "done")]
+    for path in theirs:
+        path.parent.mkdir(parents=True)
+        path.touch()
+    with pytest.raises(InputError, match="levels"):
+        graphsoft.hierarchy(X, (2000, 2), directory=tmp_path)
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    for other in ({"X": X[:800]}, {"levels": (13, 4)}, {"levels": (2000, 2)}, {"partitions": 9000}):
+        with pytest.raises(InputError):
+            graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path} | other))
+    assert sorted(tmp_path.rglob("*")) == before
+    assert all(path.exists() for path in theirs)
+    graphsoft.load(tmp_path).save(tmp_path / "copy")
+    before = sorted((tmp_path / "copy").rglob("*"))
+    for _ in range(2):
+        with pytest.raises(InputError, match="the data are others"):
+            graphsoft.hierarchy(X[:800], LEVELS, directory=tmp_path / "copy")
+    after = {path.name for path in (tmp_path / "copy").rglob("*")}
+    assert after == {path.name for path in before} | {"lock", "plan.json"}
 
 
 @pytest.mark.parametrize("argument", ["client", "max_memory", "partitions"])

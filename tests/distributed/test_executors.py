@@ -17,7 +17,7 @@ from graphsoft.distributed import doing
 from graphsoft.distributed.executors import Ended, InThisProcess, Workers, executor_of
 from graphsoft.distributed.run import Run
 from graphsoft.parallel import thread_count, threads_limited
-from shared.toy_stages import PARTS, TASKS, executions, run_stages
+from shared.toy_stages import PARTS, TASKS, executions, make, run_stages
 
 TESTS = Path(__file__).parents[1]
 
@@ -28,13 +28,15 @@ class Scripted(InThisProcess):
     def __init__(self, happens, there=2):
         super().__init__()
         self._happens, self._there, self._ends = happens, there, []
-        self.died, self.keys, self.cancelled = 0, [], []
+        self.died, self.keys, self.cancelled, self.most = 0, [], [], 0
 
     def submit(self, task, key):
         name, part, _ = key
         stage = name.rpartition("-")[0]
         number = self.tries(stage).count(part)
         self.keys.append(key)
+        open_keys = [each for each in self.keys if each not in self.cancelled]
+        self.most = max(self.most, sum(each[:2] == key[:2] for each in open_keys))
         outcome = self._happens.get((stage, part, number))
         if outcome == "killed":
             self.died += 4
@@ -77,6 +79,57 @@ def test_second_try_of_a_task_that_takes_too_long(tmp_path, answer, monkeypatch)
     assert sorted(key[1] for key in executor.cancelled) == [3, 3, 5]
 
 
+def test_tries_do_not_end(tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(doing, "FLOOR", 0.002)
+    happens = {("pass-on", 3, number): "lost" for number in range(doing.TRIES + 2)}
+    executor = Scripted(happens)
+    with Run(tmp_path / "run", executor) as run:
+        assert run_stages(run) == answer
+    assert executor.tries("pass-on").count(3) == doing.TRIES + 3
+    # no more of them at the same time
+    assert len(executor.cancelled) == doing.TRIES + 2
+    assert executor.most == doing.TRIES
+
+
+def test_tasks_of_an_earlier_run_tell_what_takes_too_long(tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(doing, "FLOOR", 0.05)
+    with Run(tmp_path / "run") as run:
+        run_stages(run)
+    for name in ("parts/pass-on/3", "done/pass-on/3", "done/add-up/0"):
+        (tmp_path / "run" / f"{name}.arrays").unlink()
+    executor = Scripted({("pass-on", 3, 0): "lost"})
+    with Run(tmp_path / "run", executor) as run:
+        assert run_stages(run) == answer
+    assert executor.tries("pass-on") == [3, 3]
+
+
+def test_file_that_was_made_again_meanwhile_is_not_made_once_more(tmp_path, answer):
+    class HoldingBack(InThisProcess):
+        """Tells late that a task of the stage that reads found a file damaged."""
+
+        held = ()
+
+        def ended(self, seconds):
+            ends = super().ended(seconds)
+            stage, part, _ = ends[0].key
+            if stage.startswith("pass-on") and part == 1 and ends[0].error is not None:
+                self.held, ends = ends, []
+            elif stage.startswith("make-numbers"):
+                ends, self.held = [*ends, *self.held], ()
+            return ends
+
+        def workers(self):
+            return Workers(1, 0, PARTS)
+
+    with Run(tmp_path / "run", HoldingBack()) as run:
+        run.stage("make-numbers", make, range(PARTS), seed=3)
+    (tmp_path / "run" / "parts" / "make-numbers" / "1.arrays").unlink()
+    with Run(tmp_path / "run", HoldingBack()) as run:
+        assert run_stages(run) == answer
+        assert run.report()["make-numbers"]["again"] == 1
+    assert executions(tmp_path / "run").count("make-numbers-1") == 2
+
+
 def test_no_second_try_where_there_is_nobody_else(tmp_path, monkeypatch):
     monkeypatch.setattr(doing, "FLOOR", 0.0)
     executor = Scripted({("pass-on", 3, 0): "lost"}, there=0)
@@ -91,13 +144,18 @@ def test_no_second_try_where_there_is_nobody_else(tmp_path, monkeypatch):
     assert [key[1] for key in executor.cancelled] == [3]
 
 
-def test_task_without_an_example_is_tried_again_after_a_long_time(tmp_path, answer, monkeypatch):
+@pytest.mark.parametrize(
+    ("waited", "stage", "parts"),
+    # a worker has nothing to do where there are fewer tasks than workers
+    [("SPARE", "add-up", range(1)), ("UNKNOWN", "make-numbers", range(PARTS))],
+)
+def test_task_without_an_example_is_tried_again(tmp_path, answer, monkeypatch, waited, stage, parts):
     monkeypatch.setattr(doing, "FLOOR", 0.0)
-    monkeypatch.setattr(doing, "UNKNOWN", 0.3)
-    executor = Scripted({("add-up", 0, 0): "lost"})
+    monkeypatch.setattr(doing, waited, 0.3)
+    executor = Scripted({(stage, part, 0): "lost" for part in parts})
     with Run(tmp_path / "run", executor) as run:
         assert run_stages(run) == answer
-    assert executor.tries("add-up") == [0, 0]
+    assert all(executor.tries(stage).count(part) >= 2 for part in parts)
 
 
 def test_killed_task_is_tried_again_alone(tmp_path, answer):

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from graphsoft.distributed.files import (
+    MARK_BYTES,
+    UNMARKED,
     Traffic,
     Unreadable,
     open_arrays,
@@ -80,6 +82,18 @@ def test_short_file(tmp_path, left):
         read_all(tmp_path / "a")
 
 
+def test_file_with_another_mark(tmp_path):
+    write_arrays(tmp_path / "a", {"a": np.arange(5)}, mark=b"m" * MARK_BYTES)
+    with open_arrays(tmp_path / "a", mark=b"m" * MARK_BYTES) as file:
+        assert file.array("a").tolist() == [0, 1, 2, 3, 4]
+    for mark in (UNMARKED, b"n" * MARK_BYTES):
+        with (
+            pytest.raises(Unreadable, match="is of another run"),
+            open_arrays(tmp_path / "a", mark=mark),
+        ):
+            pass
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(Unreadable, match="is not there"):
         read_all(tmp_path / "a")
@@ -123,6 +137,8 @@ BY_HAND = [
 @pytest.mark.parametrize("header", BY_HAND)
 def test_header_made_by_hand(tmp_path, header):
     text = header.encode()
-    (tmp_path / "a").write_bytes(struct.pack("<8sQI", b"gsparts1", len(text), zlib.crc32(text)) + text)
+    (tmp_path / "a").write_bytes(
+        struct.pack("<8s16sQI", b"gsparts2", UNMARKED, len(text), zlib.crc32(text)) + text
+    )
     with pytest.raises(Unreadable), open_arrays(tmp_path / "a") as file:
         file.array("a")

@@ -8,12 +8,13 @@ import pytest
 
 import graphsoft
 from graphsoft.distributed import files, plan
+from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.run import Run, planned_stages
 from graphsoft.distributed.status import status
 from graphsoft.storage import container
 from graphsoft.storage.atomic import write_atomic
 from shared.runs import LEVELS, digest, nested_clouds
-from shared.toy_stages import run_stages
+from shared.toy_stages import PARTS, executions, make, run_stages
 
 X, _ = nested_clouds(300)
 OTHER, _ = nested_clouds(300, seed=1)
@@ -33,10 +34,8 @@ def test_a_saved_copy_is_of_its_own_data(runs, tmp_path):
     graphsoft.load(runs / "one").save(tmp_path / "copy")
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: levels"):
         graphsoft.hierarchy(X, [9, 3], directory=tmp_path / "copy", **GIVEN)
-    shutil.rmtree(tmp_path / "copy" / "given")
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "copy", **GIVEN)
-    shutil.rmtree(tmp_path / "copy" / "given")
     again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "copy", **GIVEN)
     assert again.to_json() == graphsoft.load(runs / "one").to_json()
 
@@ -48,9 +47,23 @@ def test_a_lost_plan_is_taken_from_the_result(runs, tmp_path):
     with pytest.raises(graphsoft.InputError, match=r"directory: .* another plan: the data are others"):
         graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "run", **GIVEN)
     (tmp_path / "run" / "plan.json").unlink()
-    (tmp_path / "run" / "hierarchy.gs").unlink()
-    with pytest.raises(graphsoft.InputError, match=r"directory: .* whose plan is lost.*delete it"):
-        graphsoft.hierarchy(OTHER, LEVELS, directory=tmp_path / "run", **GIVEN)
+    again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert again.to_json() == graphsoft.load(runs / "one").to_json()
+
+
+def test_work_whose_plan_is_lost_is_gone_on_with_or_made_again(runs, tmp_path):
+    for data, name in ((X, "one"), (OTHER, "other")):
+        run, stages = tmp_path / name, []
+        shutil.copytree(runs / "one", run)
+        (run / "plan.json").unlink()
+        (run / "hierarchy.gs").unlink()
+        shutil.rmtree(run / "given")
+        graphsoft.hierarchy(
+            data, LEVELS, directory=run, progress=lambda *step, to=stages: to.append(step), **GIVEN
+        )
+        assert digest(run) == digest(runs / name)
+        begun = {stage for stage, done, total in stages if 0 < done < total or total == 1}
+        assert ("find neighbors" in begun) == (name == "other")
 
 
 def test_the_result_of_another_run_is_made_again(runs, tmp_path):
@@ -59,6 +72,46 @@ def test_the_result_of_another_run_is_made_again(runs, tmp_path):
     again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert again.to_json() == graphsoft.load(runs / "one").to_json()
     assert digest(tmp_path / "run") == digest(runs / "one")
+
+
+def test_files_of_another_run_are_not_believed(runs, tmp_path):
+    shutil.copytree(runs / "one", tmp_path / "run")
+    for folder in ("parts", "done"):
+        shutil.copytree(runs / "other" / folder, tmp_path / "run" / folder, dirs_exist_ok=True)
+    with pytest.raises(graphsoft.InputError, match=r"directory: .* is of another run.*the same call again"):
+        graphsoft.load(tmp_path / "run")[0].labels[:3]
+    again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert again.to_json() == graphsoft.load(runs / "one").to_json()
+    assert digest(tmp_path / "run") == digest(runs / "one")
+
+
+def test_late_task_of_an_earlier_run(tmp_path):
+    class Keeping(InThisProcess):
+        def submit(self, task, key):
+            tasks.append(task)
+            super().submit(task, key)
+
+    def late(stage, done, total):
+        if (stage, done) == ("pass on", 0):
+            for task in tasks[:PARTS]:
+                task()
+
+    tasks, answers = [], []
+    for name, earlier in (("alone", False), ("after", True)):
+        if earlier:
+            with Run(tmp_path / name, Keeping()) as run:
+                run.bind(b"an earlier plan ")
+                run.stage("make-numbers", make, range(PARTS), seed=4)
+        with Run(tmp_path / name, progress=late if earlier else None) as run:
+            run.bind(b"the plan of now ")
+            answers.append(run_stages(run))
+    assert answers[0] == answers[1]
+    assert len(tasks) == PARTS
+    # the earlier run, its tasks that were late, and twice those of this run, whose files were lost by these
+    assert executions(tmp_path / "after").count("make-numbers-0") == 4
+    with Run(tmp_path / "after") as run:
+        run.bind(b"the plan of now ")
+        assert run_stages(run) == answers[0]
 
 
 def test_files_of_others_stay(tmp_path):

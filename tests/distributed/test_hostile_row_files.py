@@ -2,12 +2,15 @@
 
 import io
 import os
+import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from graphsoft import GraphsoftWarning, InputError
+from graphsoft.distributed.edge_files import partitioned_graph
 from graphsoft.distributed.row_files import rows_in_files
 from shared.hostile import Payload
 from shared.tables_in_files import anndata_of, write_parquet, write_part, write_parts
@@ -34,6 +37,46 @@ def header(**changes):
     known = {"descr": "<f8", "fortran_order": False, "shape": (9, 4)} | changes
     np.lib.format.write_array_header_1_0(text, known)
     return text.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_what_is_no_ordinary_file_is_refused_at_once(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    for folder, name in (("rows", "b.npy"), ("stores", "b.h5ad"), ("tables", "b.parquet")):
+        Path(folder).mkdir()
+        made_unusual(Path(folder, name), kind)
+        for path in (folder, Path(folder, name), [Path(folder, name)]):
+            refused(path, rf"{folder}/{name}' is a pipe, a socket or a device")
+    made_unusual(Path("edges.csv"), kind)
+    Path("graph").mkdir()
+    made_unusual(Path("graph", "part.npz"), kind)
+    for path in ("edges.csv", "graph", ["edges.csv"]):
+        with pytest.raises(InputError, match=r"(edges.csv|part.npz)' is no file of which parts"):
+            partitioned_graph(path)
+
+
+def test_pipe_in_a_store_is_refused(tmp_path):
+    path = tmp_path / "table.zarr"
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(path, TABLE, zarr_format=2)
+    chunk = next(each for each in path.iterdir() if each.name[0] != ".")
+    chunk.unlink()
+    os.mkfifo(chunk)
+    with pytest.raises(InputError, match="is no ordinary file"):
+        rows_in_files(path).identity()
+    (path / ".zarray").unlink()
+    os.mkfifo(path / ".zarray")
+    refused(path, r"no files in .*table\.zarr|0\.0' is a pipe|is of no format")
+
+
+def made_unusual(path, kind):
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with socket.socket(socket.AF_UNIX) as opened:
+            opened.bind(str(path))
 
 
 def test_npy_headers_that_lie_are_refused(tmp_path):

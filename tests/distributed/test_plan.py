@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.distributed.plan import Plan, earlier, settled
+from graphsoft.distributed.plan import Plan, earlier, mark_of, settled
 
 PLAN = Plan(
     kind="points", rows=1001, features=8, sparse=False, partitions=4, chunk_rows=250, lends=2, n_neighbors=10,
@@ -61,6 +61,13 @@ def test_what_is_not_known_is_settled_later(tmp_path):
     assert settled(tmp_path, draft) == PLAN
     with pytest.raises(graphsoft.InputError, match="lends was 2 and is 3"):
         settled(tmp_path, replace(PLAN, lends=3))
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Plan)])
+def test_mark_is_of_all_but_what_is_settled_later(name):
+    other = mark_of(replace(PLAN, **{name: OTHERS[name]}))
+    assert (other == mark_of(PLAN)) == (name == "lends")
+    assert mark_of(replace(PLAN, rows=np.int64(1001))) == mark_of(PLAN)
 
 
 def test_plan_of_another_version(tmp_path):

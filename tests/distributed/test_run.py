@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import graphsoft
 from graphsoft.distributed import files
 from graphsoft.distributed.executors import DaskFutures, InThisProcess, executor_of
-from graphsoft.distributed.files import Unreadable, open_arrays, write_arrays
+from graphsoft.distributed.files import UNMARKED, Unreadable, open_arrays, write_arrays
 from graphsoft.distributed.locking import is_held
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
@@ -137,8 +137,8 @@ def test_forgotten_files_that_a_later_stage_needs_are_forgotten_again(tmp_path):
 def test_file_that_cannot_be_kept(tmp_path, monkeypatch):
     written = files.write_arrays
 
-    def forgetting(path, arrays, cuts=None):
-        size = written(path, arrays, cuts)
+    def forgetting(path, arrays, cuts=None, mark=UNMARKED):
+        size = written(path, arrays, cuts, mark)
         if path.parts[-3:] == ("parts", "make-numbers", "2.arrays"):
             path.unlink()
         return size
@@ -156,12 +156,12 @@ def test_file_that_cannot_be_kept(tmp_path, monkeypatch):
 def test_full_disk(tmp_path, monkeypatch):
     written, left = files.write_arrays, 9
 
-    def filling(path, arrays, cuts=None):
+    def filling(path, arrays, cuts=None, mark=UNMARKED):
         nonlocal left
         left -= 1
         if left < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return written(path, arrays, cuts)
+        return written(path, arrays, cuts, mark)
 
     with monkeypatch.context() as patch, Run(tmp_path) as run:
         patch.setattr("graphsoft.distributed.tasks.write_arrays", filling)
@@ -224,10 +224,12 @@ def test_directory_that_cannot_be_written_to(tmp_path):
 def test_leftovers_of_killed_processes_are_swept(tmp_path):
     with Run(tmp_path) as run:
         answer = run_stages(run)
-    left = tmp_path / "parts" / "add-up" / ".0.arrays.12345678.tmp"
-    left.touch()
+    (tmp_path / "given").mkdir()
+    left = [tmp_path / folder / ".0.arrays.12345678.tmp" for folder in ("parts/add-up", "given")]
+    for path in left:
+        path.touch()
     with Run(tmp_path) as run:
-        assert not left.exists()
+        assert not any(path.exists() for path in left)
         assert run_stages(run) == answer
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 from dataclasses import fields
 
 import numpy as np
@@ -80,6 +81,27 @@ def test_any_other_value_is_refused_or_taken_as_it_is(directory, tmp_path, value
             assert str(found.tree)
             assert str(found.report)
             json.loads(found.to_json())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_neighbors", 5), ("metric", "cosine"), ("weights", "gaussian")]
+)
+def test_settings_are_those_of_the_plan(directory, tmp_path, name, value):
+    whole = read_container(directory / SUMMARY)
+    content = changed(whole.content, ("settings", name), value)
+    write_container(tmp_path / SUMMARY, whole.kind, content, whole.arrays, whole.made_by)
+    with pytest.raises(InputError, match=r"path: .* holds no sound result: settings of another run"):
+        graphsoft.load(tmp_path)
+
+
+def test_plan_is_that_of_the_files(directory, tmp_path):
+    shutil.copytree(directory, tmp_path / "run")
+    whole = read_container(directory / SUMMARY)
+    content = changed(whole.content, ("plan", "max_memory"), 7)
+    write_container(tmp_path / "run" / SUMMARY, whole.kind, content, whole.arrays, whole.made_by)
+    found = graphsoft.load(tmp_path / "run")
+    with pytest.raises(InputError, match=r"directory: .* is of another run"):
+        found[0].labels[:3]
 
 
 def outcome(directory):

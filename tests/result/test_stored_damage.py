@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import graphsoft
 from graphsoft import InputError
 from graphsoft.distributed.files import open_arrays, write_arrays
+from graphsoft.distributed.plan import mark_of
 from shared.shapes import cloud
 from shared.stored_twin import stored_twin
 
@@ -78,13 +79,14 @@ def test_flipped_bytes_are_noticed_or_were_not_read(whole, stored, stage):
     assert noticed
 
 
-def with_array(path, name, change):
-    with open_arrays(path) as file:
+def with_array(stored, path, name, change):
+    mark = mark_of(stored.plan)
+    with open_arrays(path, mark=mark) as file:
         arrays = {each: file.array(each) for each in file}
         cuts = {each: file.cut(each) for each in file if f"{each}/ptr" in file}
     length = arrays[name].shape[:1]
     arrays[name] = change(arrays[name])
-    write_arrays(path, arrays, cuts if arrays[name].shape[:1] == length else None)
+    write_arrays(path, arrays, cuts if arrays[name].shape[:1] == length else None, mark)
 
 
 @pytest.mark.parametrize(
@@ -126,20 +128,20 @@ def with_array(path, name, change):
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered in multiply")
 def test_other_arrays_are_refused(stored, stage, name, change):
-    with_array(path_of(stored, stage), name, change)
+    with_array(stored, path_of(stored, stage), name, change)
     refuses(stored, stage)
 
 
 @pytest.mark.parametrize("change", [lambda scale: scale * 0, lambda scale: scale * np.nan, np.atleast_1d])
 def test_other_typical_scales_are_refused(stored, change):
-    with_array(stored.files.file("graph", 0), "typical", change)
+    with_array(stored, stored.files.file("graph", 0), "typical", change)
     with pytest.raises(InputError, match="damaged"):
         stored.files.typical_scale()
 
 
 @pytest.mark.parametrize("wrong", [lambda counts: -counts - 1, lambda counts: counts[::-1] - 9])
 def test_rows_are_not_taken_out_of_what_is_no_matrix(stored, wrong):
-    with_array(path_of(stored, "memberships"), "memberships/counts", wrong)
+    with_array(stored, path_of(stored, "memberships"), "memberships/counts", wrong)
     with pytest.raises(InputError, match=r"directory: .*memberships.* is damaged"):
         stored[0].memberships[:]
 
@@ -147,13 +149,13 @@ def test_rows_are_not_taken_out_of_what_is_no_matrix(stored, wrong):
 @pytest.mark.parametrize("stage", ["rows", "homes"])
 def test_nodes_that_are_not_there_are_refused(stored, stage):
     name = {"rows": "node", "homes": "place"}[stage]
-    with_array(path_of(stored, stage), name, lambda values: values + 1000)
+    with_array(stored, path_of(stored, stage), name, lambda values: values + 1000)
     with pytest.raises(InputError, match="no such rows"):
         _ = stored[0].memberships.part(1) if stage == "rows" else stored[0].memberships[[12]]
 
 
 def test_points_that_are_not_there_are_refused(stored):
-    with_array(path_of(stored, "homes"), "place", lambda values: values + 1000)
+    with_array(stored, path_of(stored, "homes"), "place", lambda values: values + 1000)
     with pytest.raises(InputError, match=r"directory: .*points.* has no node"):
         stored.sample(30)
 

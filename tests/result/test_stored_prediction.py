@@ -1,5 +1,7 @@
 """New points that look into few partitions only, compared with a slow and obvious search in the same ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -60,6 +62,15 @@ def test_walks_in_large_partitions_find_what_looking_at_all_finds(tmp_path, monk
     assert PRODUCT_REACH > 0
     assert None not in asked
     assert abs(found - expected).max() < 1e-12
+
+
+def test_absurd_numbers_of_neighbors_and_lends_take_no_memory(tmp_path):
+    h = graphsoft.hierarchy(cloud(60, centers=3), [8, 3], n_neighbors=6)
+    found = []
+    for number in (60, 10**12):
+        asked = replace(h, settings=replace(h.settings, n_neighbors=number))
+        found.append(stored_twin(asked, tmp_path / str(number), lends=number).predict_proba(NEW).toarray())
+    np.testing.assert_array_equal(*found)
 
 
 def test_partitions_are_read_once_each(tmp_path, monkeypatch):

@@ -1,11 +1,13 @@
 """An in-memory hierarchy as a run beyond memory would have left it: the same content in a directory."""
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.distributed.cell_search import seen_rows
 from graphsoft.distributed.files import rows_in_sections
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import Plan, mark_of
 from graphsoft.distributed.summary import LevelSummary, Summary, write_summary
 from graphsoft.distributed.tasks import Where
 from graphsoft.result.steps import steps_between
@@ -22,6 +24,13 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
     sites = np.arange(n) if h.graph.duplicates is None else h.graph.duplicates.astype(np.int64)
     first = np.unique(sites, return_index=True)[1]
     features = None if h.features is None else h.features.values
+    plan = Plan(
+        "graph" if features is None else "points", n, 0 if features is None else features.shape[1],
+        sp.issparse(features), partitions, chunk_rows, n if lends is None else lends,
+        h.settings.n_neighbors, h.settings.metric, h.settings.weights,
+        tuple(len(level.mass) for level in h), 10**9, 1000, {"made": "by a test"},
+    )  # fmt: skip
+    to = Where(str(directory), "", 0, mark_of(plan))
     if features is None:
         home = random.integers(0, partitions, len(first))
     else:
@@ -30,27 +39,21 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
         cell = ((seen[first][:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
         partition = np.sort(np.arange(len(centers)) % partitions)
         home = partition[cell]
-        _write(directory, "cells", 0, {"centroids": centers, "partition": partition.astype(np.int32)})
+        _write(to, "cells", 0, {"centroids": centers, "partition": partition.astype(np.int32)})
     place = np.empty(len(first), dtype=np.int64)
     for part in range(partitions):
         place[home == part] = np.arange(np.count_nonzero(home == part))
-    _write_rows(directory, partitions, sites, home, place)
-    _write_memberships(directory, partitions, h[0].memberships[first], home, sections)
+    _write_rows(to, partitions, sites, home, place)
+    _write_memberships(to, partitions, h[0].memberships[first], home, sections)
     typical = 1.0 if features is None else h._reference.lists.typical
-    _write_graph(directory, partitions, h.graph.adjacency, sites, home, place, typical)
+    _write_graph(to, partitions, h.graph.adjacency, sites, home, place, typical)
     if features is not None:
-        _write_points(directory, partitions, h, features[first], first, home)
+        _write_points(to, partitions, h, features[first], first, home)
     for chunk, start in enumerate(range(0, n, chunk_rows)):
         some = slice(start, min(n, start + chunk_rows))
         labels = {f"labels-{at}": level.labels[some] for at, level in enumerate(h)}
         where = {"part": home[sites[some]].astype(np.int32), "place": place[sites[some]].astype(np.int32)}
-        _write(directory, "homes", chunk, {**where, **labels})
-    plan = Plan(
-        "graph" if features is None else "points", n, 0 if features is None else features.shape[1],
-        sp.issparse(features), partitions, chunk_rows, n if lends is None else lends,
-        h.settings.n_neighbors, h.settings.metric, h.settings.weights,
-        tuple(len(level.mass) for level in h), 10**9, 1000, {"made": "by a test"},
-    )  # fmt: skip
+        _write(to, "homes", chunk, {**where, **labels})
     levels = tuple(
         LevelSummary(
             level.parents, level.mass, np.bincount(level.labels, minlength=len(level.mass)), level.graph
@@ -63,24 +66,24 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
     return StoredHierarchy.open(directory)
 
 
-def _write(directory, stage, part, arrays, cuts=None):
-    Where(str(directory), stage, part).write(arrays, cuts)
+def _write(to, stage, part, arrays, cuts=None):
+    replace(to, stage=stage, part=part).write(arrays, cuts)
 
 
-def _write_rows(directory, partitions, sites, home, place):
+def _write_rows(to, partitions, sites, home, place):
     for part in range(partitions):
         rows = np.flatnonzero(home[sites] == part)
-        _write(directory, "rows", part, {"rows": rows, "node": place[sites[rows]].astype(np.int32)})
+        _write(to, "rows", part, {"rows": rows, "node": place[sites[rows]].astype(np.int32)})
 
 
-def _write_memberships(directory, partitions, memberships, home, sections):
+def _write_memberships(to, partitions, memberships, home, sections):
     for part in range(partitions):
         own = memberships[home == part]
         ptr = np.append(np.arange(0, own.shape[0], sections), own.shape[0]) if sections else None
-        _write(directory, "memberships", part, *rows_in_sections("memberships", own, ptr))
+        _write(to, "memberships", part, *rows_in_sections("memberships", own, ptr))
 
 
-def _write_graph(directory, partitions, adjacency, sites, home, place, typical):
+def _write_graph(to, partitions, adjacency, sites, home, place, typical):
     spread = sp.csr_array((np.ones(len(sites)), (np.arange(len(sites)), sites)))
     nodes = (spread.T @ adjacency @ spread).tocsr()
     for part in range(partitions):
@@ -101,10 +104,10 @@ def _write_graph(directory, partitions, adjacency, sites, home, place, typical):
             "halo_part": home[outside].astype(np.int32),
             "halo_place": place[outside].astype(np.int32),
         }
-        _write(directory, "graph", part, arrays)
+        _write(to, "graph", part, arrays)
 
 
-def _write_points(directory, partitions, h, features, first, home):
+def _write_points(to, partitions, h, features, first, home):
     scales = h._reference.lists.scales
     for part in range(partitions):
         own = np.flatnonzero(home == part)
@@ -113,4 +116,4 @@ def _write_points(directory, partitions, h, features, first, home):
             arrays |= rows_in_sections("features", features[own])[0]
         else:
             arrays["features"] = features[own]
-        _write(directory, "points", part, arrays)
+        _write(to, "points", part, arrays)
