@@ -81,7 +81,7 @@ def test_flipped_bytes_are_noticed_or_were_not_read(whole, stored, stage):
 def with_array(path, name, change):
     with open_arrays(path) as file:
         arrays = {each: file.array(each) for each in file}
-        cuts = {each: file.cut(each) for each in file if f"{each}/ptr" in file}
+        cuts = {each: file.cut(each) for each in file if file.has_sections(each)}
     length = arrays[name].shape[:1]
     arrays[name] = change(arrays[name])
     write_arrays(path, arrays, cuts if arrays[name].shape[:1] == length else None)
