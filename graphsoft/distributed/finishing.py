@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, matmul
-from typing import Any
+from operator import matmul
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,9 +15,10 @@ from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summary import LevelSummary
+from graphsoft.distributed.summing import summed
 from graphsoft.distributed.sweeping import BlocksInFiles, own_rows
 from graphsoft.distributed.tasks import Where
-from graphsoft.engine.blocks import Seen
+from graphsoft.engine.blocks import Seen, added
 from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
@@ -59,7 +59,7 @@ def finish(
     run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
     run.stage("send-home", send_home, plan.parts, levels=len(plan.levels), plan=plan)
     run.stage("homes", write_homes, plan.chunks, plan=plan)
-    sizes = run.stage("add-sizes", add_sizes, [0], levels=len(plan.levels), partitions=plan.partitions)[0]
+    sizes = summed(run, "send-home", plan.partitions, [f"sizes-{level}" for level in range(len(plan.levels))])
     run.forget("send-home")
     check_result(run, plan)
     levels = [
@@ -136,8 +136,7 @@ def _numbered(descended: Descended) -> list[_Level]:
 
 def _steps(blocks: BlocksInFiles, descended: Descended, number: Array) -> sp.csr_array:
     """Add up the weights of edges between finest clusters, in the order of the blocks."""
-    found = blocks.look(edges_between, descended.finest)
-    total = reduce(add, (each["weights"] for each in found))
+    total = blocks.look(edges_between, added, descended.finest)["weights"]
     order = np.argsort(number)
     return with_columns(((total + total.T) * 0.5).tocsr()[order], number)  # the two halves differ by rounding
 
@@ -208,17 +207,6 @@ def write_homes(where: Where, *, plan: Plan) -> None:
         found[1:, home[:, 0]] = home[:, 1:].T
     labels = {f"labels-{level}": found[2 + level] for level in range(len(plan.levels))}
     where.write({"part": found[0], "place": found[1], **labels})
-
-
-def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any]:
-    """Count the rows of each cluster, one partition after the other."""
-    sizes: dict[str, Array] = {}
-    for part in range(partitions):
-        with where.open("send-home", part) as file:
-            for level in range(levels):
-                name = f"sizes-{level}"
-                sizes[name] = file.array(name) + sizes.get(name, 0)
-    return sizes
 
 
 def check_files(where: Where, *, plan: Plan) -> None:
