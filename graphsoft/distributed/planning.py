@@ -42,8 +42,9 @@ OF_PROCESS = 200_000_000
 USED = 0.75
 # The largest partition needs so many times what an average one does.
 UNEVEN = 1.25
-# Partitions are not larger than this, so that there is work for several processes.
-MOST_ROWS = 250_000
+# Partitions are not larger than this, so that there is work for several processes; but there are no more of
+# them than enough for many, because each has to do with others, and the client with all.
+MOST_ROWS, ENOUGH = 250_000, 1000
 # Rows that are read together: at most so many, and at least so many however long they are.
 MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 18, 1 << 8
 # The part of the memory that rows may take that are read together; they are copied several times.
@@ -146,6 +147,8 @@ def partitions_of(
     4
     >>> partitions_of(1_000_000, None, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     7
+    >>> partitions_of(10**9, None, 16_000_000_000, lambda count: {"sort-edges": 5e12 / count})
+    1000
     >>> partitions_of(1_000_000, 2, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     Traceback (most recent call last):
     graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB in the stage \
@@ -167,7 +170,7 @@ def partitions_of(
         middle = (low + least) // 2
         low, least = (low, middle) if peak(middle)[0] <= room else (middle, least)
     if given is None:
-        return max(least, min(rows, ceil(rows / MOST_ROWS)))
+        return max(least, min(ENOUGH, ceil(rows / MOST_ROWS)))
     if given > rows:
         raise InputError("partitions", f"got {given} for {rows} rows", f"use at most {rows}")
     size, stage = peak(given)

@@ -17,7 +17,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.blocks import Found, Join, added, joined_in_pairs
 
-__all__ = ["packed", "summed"]
+__all__ = ["BRANCH", "branch", "packed", "summed"]
 
 # A task joins what so many files hold; a power of two, so that what it joins is a whole branch of the tree.
 BRANCH = 1 << 6
@@ -51,11 +51,20 @@ def summed(run: Run, stage: str, files: int, names: Sequence[str] | None = None,
     return _unpacked(record)
 
 
+def branch(number: int, files: int) -> range:
+    """List the files that one task joins.
+
+    Examples
+    --------
+    >>> branch(0, 100), branch(1, 100)
+    (range(0, 64), range(64, 100))
+    """
+    return range(number * BRANCH, min((number + 1) * BRANCH, files))
+
+
 def join_files(where: Where, *, of: str, files: int, names: Sequence[str] | None, join: Join) -> None:
     """Join what some of the files hold, and write it."""
-    begin = where.part * BRANCH
-    some = range(begin, min(begin + BRANCH, files))
-    where.write(packed(joined_in_pairs(_read(where, of, some, names), join)))
+    where.write(packed(joined_in_pairs(_read(where, of, branch(where.part, files), names), join)))
 
 
 def join_last(where: Where, *, of: str, files: int, names: Sequence[str] | None, join: Join) -> Found:
