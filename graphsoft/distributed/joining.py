@@ -23,9 +23,10 @@ from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import blocks
 
-__all__ = ["first_row", "join", "partition_of", "senders"]
+__all__ = ["MOST_NUMBERED", "MOST_PARTITIONS", "first_row", "join", "partition_of", "senders"]
 
 PART_BITS = 20  # of a key; the others are the first row
+MOST_PARTITIONS, MOST_NUMBERED = 1 << PART_BITS, 1 << (63 - PART_BITS)
 ROWS_AT_ONCE = 1 << 14  # whose lists are merged
 
 

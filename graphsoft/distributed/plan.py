@@ -13,8 +13,13 @@ from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import are_whole, is_flag, is_text, is_whole
 
-__all__ = ["AS_JSON", "FIELDS", "Plan", "check_plan", "earlier", "same", "settled"]
+__all__ = ["AS_JSON", "FIELDS", "PROCESS", "UNEVEN", "Plan", "check_plan", "earlier", "same", "settled"]
 
+# Bytes of a process before it reads anything: the interpreter, NumPy, SciPy, Numba and the compiled loops, or
+# Dask.
+PROCESS = 220_000_000
+# The largest partition has so many times the rows of an average one, or fewer.
+UNEVEN = 1.2
 _VERSION = 1
 _FILE = "plan.json"
 # Fields of a plan and what they must be; the others are any JSON.
