@@ -14,6 +14,7 @@ from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.typical import typical_scale
 from graphsoft.engine.ordering import weight_type
 from graphsoft.kernels import read_only
 from graphsoft.kernels.adjacency import row_sums
@@ -46,7 +47,7 @@ def build_blocks(run: Run, plan: Plan, askers: Sequence[Array]) -> list[Record]:
     listed = max(1, min(list_length(plan), nodes - 1))
     typical = 1.0
     if plan.weights == "gaussian":
-        typical = float(run.stage("typical-scale", typical_scale, [0], partitions=partitions)[0]["typical"])
+        typical = typical_scale(run, plan)
     records = run.stage("weigh-edges", weigh_edges, parts, typical=typical, listed=listed, **known)
     lightest = min(float(record["lightest"]) for record in records)
     heaviest = max(float(record["heaviest"]) for record in records)
@@ -78,42 +79,6 @@ def look_up_neighbors(where: Where, askers: Array, partitions: int, weights: str
             arrays["keys"] = file.array("keys")[place]
     where.write(arrays, dict.fromkeys(arrays, np.append(0, np.cumsum(counts))))
     return {"nodes": len(first)}
-
-
-def typical_scale(where: Where, partitions: int) -> dict[str, Any]:
-    """Find the median of the local scales of all nodes that have neighbors.
-
-    It is exact, and needs no more memory than the scales of one partition: positive numbers are in the order
-    of their bits, so that their digits to base 2**16 are found one after the other.
-    """
-    count = sum(len(_scales(where, part)) for part in range(partitions))
-    if not count:
-        return {"typical": 1.0}
-    middle = []
-    for rank in ((count - 1) // 2, count // 2):
-        known, before = 0, rank
-        for shift in (48, 32, 16, 0):
-            counts = np.zeros(1 << 16, dtype=np.int64)
-            for part in range(partitions):
-                bits = _scales(where, part).view(np.uint64) >> np.uint64(shift)
-                digits = bits[bits >> np.uint64(16) == known] & np.uint64(0xFFFF)
-                counts += np.bincount(digits.astype(np.int64), minlength=1 << 16)
-            digit = int(np.searchsorted(np.cumsum(counts), before, side="right"))
-            before -= int(counts[:digit].sum())
-            known = (known << 16) | digit
-        middle.append(np.uint64(known).view(np.float64))
-    low, high = middle
-    return {"typical": low if low == high else low / 2 + high / 2 if high > 2.0**1022 else (low + high) / 2}
-
-
-def _scales(where: Where, part: int) -> Array:
-    """Read the scales of the nodes of a partition that have neighbors."""
-    with where.open("merge-neighbors", part) as file:
-        alone = file.array("scale") == 0
-        if alone.any():
-            alone[alone] = (file.array("keys")[alone, 0]) < 0
-    with where.open("points", part) as file:
-        return np.asarray(file.array("scale")[~alone])
 
 
 class _Listed(NamedTuple):

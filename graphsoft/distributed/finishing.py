@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import matmul
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,7 +58,7 @@ def finish(
     steps = _steps(blocks, descended, links[0].number)
     run.stage("number-clusters", write_numbers, [0], here=True, links=links)
     run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
-    levels, told = len(plan.levels), {"rows": plan.rows, "chunk_rows": plan.chunk_rows}
+    levels, told = len(plan.levels), dict[str, Any](rows=plan.rows, chunk_rows=plan.chunk_rows)
     run.stage("send-home", send_home, plan.parts, levels=levels, **told)
     run.stage("homes", write_homes, plan.chunks, levels=levels, partitions=plan.partitions, **told)
     sizes = summed(run, "send-home", plan.partitions, [f"sizes-{level}" for level in range(levels)])
