@@ -26,6 +26,7 @@ from graphsoft.parallel import one_thread
 __all__ = ["choose_cells", "lends_needed", "sample_size"]
 
 CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where there would be many cells
+MOST_LINKED = 1 << 12  # cells whose distances from each other are in memory
 ROWS_EACH, MIN_SAMPLE = 32, 20_000  # of the sample, for each cell and in all
 SWEEPS, ROUNDS = 12, 4
 FULL = 0.25  # a cell with more than this part of a partition's rows is split
@@ -169,9 +170,9 @@ def _centroids(rows: Array, cells: int, full: float) -> Array:
     """Find centroids of distinct rows; cells that are too full are split, and then looked at again."""
     if len(rows) <= cells:
         return rows
-    found = _by_k_means(rows, cells)
+    found = _in_steps(rows, cells)
     for _ in range(ROUNDS):
-        home = Cells(found, np.arange(len(found)), "euclidean").nearest(rows, 1)[:, 0]
+        home = _nearest(rows, found)
         load = np.bincount(home, minlength=len(found))
         split = np.flatnonzero((load > full) & (load > 1))
         if not len(split):
@@ -182,6 +183,22 @@ def _centroids(rows: Array, cells: int, full: float) -> Array:
             kept.append(_by_k_means(rows[home == cell], pieces))
         found = np.concatenate(kept)
     return found
+
+
+def _nearest(rows: Array, centroids: Array) -> Array:
+    return Cells(centroids, np.arange(len(centroids)), "euclidean").nearest(rows, 1)[:, 0]
+
+
+def _in_steps(rows: Array, cells: int) -> Array:
+    """Find many cells inside of fewer ones: the time of k-means is that of rows times cells."""
+    if cells <= MANY_CELLS:
+        return _by_k_means(rows, cells)
+    home = _nearest(rows, _by_k_means(rows, round(cells**0.5)))
+    load = np.bincount(home)
+    shares = np.minimum(load, np.maximum(1, np.rint(cells * load / len(rows)).astype(np.int64)))
+    return np.concatenate(
+        [_by_k_means(rows[home == cell], int(shares[cell])) for cell in np.flatnonzero(load)]
+    )
 
 
 def _by_k_means(rows: Array, cells: int) -> Array:
@@ -204,6 +221,16 @@ def _by_k_means(rows: Array, cells: int) -> Array:
 
 def _near_together(centroids: Array) -> Array:
     """Order centroids so that those that are near each other come one after another."""
+    if len(centroids) <= MOST_LINKED:
+        return _linked(centroids)
+    fewer = _by_k_means(centroids, round(len(centroids) ** 0.5))
+    near = _nearest(centroids, fewer[_linked(fewer)])
+    members = [np.flatnonzero(near == each) for each in range(len(fewer))]
+    return np.concatenate([some[_linked(centroids[some])] for some in members])
+
+
+def _linked(centroids: Array) -> Array:
+    """Order centroids by a tree of all of them."""
     if len(centroids) < 3:
         return np.arange(len(centroids))
     from scipy.cluster.hierarchy import leaves_list, linkage

@@ -6,7 +6,7 @@ groups is symmetric to the last bit, and takes half the room on the way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ __all__ = [
 ROOM = 4 * LOAD
 
 
-def sum_edges(where: Where, groups: str, offsets: Sequence[int]) -> Mapping[str, Any]:
+def sum_edges(where: Where, groups: str, offsets: Array) -> Mapping[str, Any]:
     """Sum the edges of a partition's nodes by groups.
 
     Parameters
@@ -47,7 +47,7 @@ def sum_edges(where: Where, groups: str, offsets: Sequence[int]) -> Mapping[str,
     where : Where
     groups : str
         The stage that numbered the groups.
-    offsets : sequence of int
+    offsets : ndarray
         Where the numbers of each partition begin, and where the last ones end.
     """
     with where.open("graph", where.part) as file:
@@ -74,17 +74,18 @@ def _kept(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
 
 
 def _write_rows(
-    where: Where, rows: Array, upper: sp.csr_array, degrees: Array, offsets: Sequence[int]
+    where: Where, rows: Array, upper: sp.csr_array, degrees: Array, offsets: Array
 ) -> Mapping[str, Any]:
     """Write some rows of the graph of groups, in sections by the partition that their numbers belong to."""
     upper.sort_indices()
     cut = np.searchsorted(rows, offsets)
     arrays, cuts = rows_in_sections("weights", upper, cut)
-    where.write(arrays | {"rows": rows, "degrees": degrees}, cuts | {"rows": cut, "degrees": cut})
-    return {"entries": upper.nnz, "of_part": np.diff(upper.indptr[cut])}
+    arrays |= {"rows": rows, "degrees": degrees, "of_part": np.diff(upper.indptr[cut]).astype(np.int64)}
+    where.write(arrays, cuts | {"rows": cut, "degrees": cut})
+    return {"entries": upper.nnz}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gathered:
     """Groups of some partitions next to each other, which become one.
 
@@ -92,35 +93,32 @@ class Gathered:
     ----------
     stage : str
         The stage that wrote their rows.
-    parts : int
-        How many files it wrote.
-    offsets : tuple of int
-        Where the numbers of each partition begin, and where the last ones end.
-    runs : tuple of int
+    offsets : ndarray
+        Where the numbers of each of these partitions begin, and where the last ones end.
+    runs : ndarray
         Where the partitions begin that become one, and where the last ones end.
     """
 
     stage: str
-    parts: int
-    offsets: tuple[int, ...]
-    runs: tuple[int, ...]
+    offsets: Array
+    runs: Array
 
     def numbers(self, part: int) -> tuple[int, int]:
         """Tell where the numbers of groups begin that will be in one partition, and where they end."""
-        return self.offsets[self.runs[part]], self.offsets[self.runs[part + 1]]
+        return int(self.offsets[self.runs[part]]), int(self.offsets[self.runs[part + 1]])
 
     def read(self, where: Where) -> tuple[Array, Array, Array, Array]:
         """Read what will be in one partition: rows, columns and values of entries, and degrees."""
         begin, end = self.numbers(where.part)
         found: list[tuple[Array, Array, Array]] = []
         degrees = np.zeros(end - begin)
-        for part in range(self.parts):
+        for part in range(len(self.offsets) - 1):
             with where.open(self.stage, part) as file:
-                cut = file.cut("rows")
                 for section in range(self.runs[where.part], self.runs[where.part + 1]):
-                    if cut[section] == cut[section + 1]:
+                    rows = file.section("rows", section)
+                    if not len(rows):
                         continue
-                    rows, weights = file.section("rows", section), file.rows("weights", section)
+                    weights = file.rows("weights", section)
                     degrees[rows - begin] += file.section("degrees", section)
                     rows = np.repeat(rows.astype(np.int32), np.diff(weights.indptr))
                     found.append((rows, weights.indices, weights.data))
@@ -130,13 +128,15 @@ class Gathered:
         return rows, columns, values, degrees
 
 
-def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int], across: bool) -> Mapping[str, Any]:
+def merge_groups(where: Where, gathered: Mapping[str, Any], share: int, across: bool) -> Mapping[str, Any]:
     """Merge groups of partitions that become one, until there are as many as its share.
 
-    `across` tells that light groups are to merge where no edge is left to merge along.
+    `gathered` has what a `Gathered` is made of. `across` tells that light groups are to merge where no edge
+    is left to merge along.
     """
-    rows, columns, values, degrees = gathered.read(where)
-    begin, end = gathered.numbers(where.part)
+    these = Gathered(**gathered)
+    rows, columns, values, degrees = these.read(where)
+    begin, end = these.numbers(where.part)
     inside = (columns >= begin) & (columns < end)
     rows, columns, values = rows[inside] - begin, columns[inside] - begin, values[inside]
     upper = sp.csr_array((values, (rows, columns)), shape=(end - begin, end - begin))
@@ -144,7 +144,7 @@ def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int], across
     upper.data = upper.data.astype(weight_type(upper.data))
     graph = Graph(_mirrored(upper), range(end - begin))
     del upper
-    layer, share = Layer(graph, structure_keys(graph.adjacency), degrees), shares[where.part]
+    layer = Layer(graph, structure_keys(graph.adjacency), degrees)
     if across:
         scales = contraction(layer, max(1, share), np.zeros(len(layer), dtype=np.int32))
         group = scales.spread(np.arange(len(scales.layers[-1])))
@@ -154,11 +154,12 @@ def merge_groups(where: Where, gathered: Gathered, shares: Sequence[int], across
     return {"groups": int(group.max(initial=-1)) + 1}
 
 
-def sum_groups(where: Where, gathered: Gathered, merged: str, offsets: Sequence[int]) -> Mapping[str, Any]:
+def sum_groups(where: Where, gathered: Mapping[str, Any], merged: str, offsets: Array) -> Mapping[str, Any]:
     """Sum rows of the graph of groups by the groups that merged; `offsets` has where their numbers begin."""
     number = renumbered(where, merged, offsets)
-    rows, columns, values, degrees = gathered.read(where)
-    own = slice(*gathered.numbers(where.part))
+    these = Gathered(**gathered)
+    rows, columns, values, degrees = these.read(where)
+    own = slice(*these.numbers(where.part))
     low, high = number[rows], number[columns]
     values[(low == high) & (rows != columns)] *= 2.0  # both mirrored entries come to lie on the diagonal
     del rows, columns
@@ -170,7 +171,7 @@ def sum_groups(where: Where, gathered: Gathered, merged: str, offsets: Sequence[
     return _write_rows(where, found, upper, masses, offsets)
 
 
-def renumbered(where: Where, merged: str, offsets: Sequence[int]) -> Array:
+def renumbered(where: Where, merged: str, offsets: Array) -> Array:
     """Read the new number of every group."""
     numbers: list[Array] = []
     for part, begin in enumerate(offsets[:-1]):

@@ -18,7 +18,6 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.coarse_rows import (
-    Gathered,
     assemble,
     count_islands,
     merge_groups,
@@ -30,6 +29,7 @@ from graphsoft.distributed.dividing import LEAST_EACH, PART, bytes_to_divide, mo
 from graphsoft.distributed.merging import adopt_nodes, merge_nodes, number_groups, shares_of_goal
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
+from graphsoft.distributed.summing import summed
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 
@@ -109,18 +109,16 @@ class _Measured:
         return cls(*(np.array([each[name] for each in found]) for name in ("nodes", "mass")))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Coarse:
     """A graph of groups.
 
     Attributes
     ----------
-    offsets : tuple of int
+    offsets : ndarray
         Where the numbers of the groups of each partition begin, and where the last ones end.
     entries : int
         Stored entries, at most.
-    of_part : ndarray
-        For each partition how many entries above the diagonal are in its rows.
     merged, rows : str
         The stage that has the group of every node or group before, and the one that has the rows.
     stages : tuple of str
@@ -135,9 +133,8 @@ class _Coarse:
         How many components are less than in the graph, since nodes without edges are together.
     """
 
-    offsets: tuple[int, ...]
+    offsets: Array
     entries: int
-    of_part: Array
     merged: str
     rows: str
     stages: tuple[str, ...]
@@ -148,7 +145,7 @@ class _Coarse:
 
     @property
     def nodes(self) -> int:
-        return self.offsets[-1]
+        return int(self.offsets[-1])
 
 
 def measure_block(where: Where) -> Mapping[str, Any]:
@@ -158,7 +155,7 @@ def measure_block(where: Where) -> Mapping[str, Any]:
         return {"nodes": len(degrees), "mass": degrees.sum()}
 
 
-def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Sequence[int]]]) -> None:
+def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Array]]) -> None:
     """Tell the node in the central graph of every node, through all rounds in which groups merged."""
     with where.open(numbered, where.part) as file:
         group = file.array("group")
@@ -167,17 +164,18 @@ def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Sequence
     where.write({"group": group})
 
 
-def _offsets(counts: Sequence[int]) -> tuple[int, ...]:
-    return tuple(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))).tolist())
+def _offsets(counts: Sequence[int]) -> Array:
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
 def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str) -> _Coarse:
     """Merge the nodes of all partitions to about `goal` groups, and sum the edges between these."""
-    shares, whole = None, bool(goal >= blocks.nodes.sum())
+    shares: list[int | None] = [None] * plan.partitions
+    whole = bool(goal >= blocks.nodes.sum())
     if not whole:
-        shares = tuple(shares_of_goal(goal, blocks.nodes, blocks.masses).tolist())
+        shares = shares_of_goal(goal, blocks.nodes, blocks.masses).tolist()
     merged = f"merge-nodes{suffix}"
-    found = run.stage(merged, merge_nodes, plan.parts, shares=shares)
+    found = run.stage(merged, merge_nodes, plan.parts, own={"share": shares})
     groups, lone, spared = ([int(each[name]) for each in found] for name in ("groups", "lone", "spared"))
     stages = [merged]
     for number in range(ADOPTIONS):
@@ -191,7 +189,8 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
             break
     offsets = _offsets([one + other for one, other in zip(groups, lone, strict=True)])
     numbered, rows = f"number-groups{suffix}", f"sum-edges{suffix}"
-    run.stage(numbered, number_groups, plan.parts, before=stages[-1], groups=groups, offsets=offsets)
+    own = {"groups": groups}
+    run.stage(numbered, number_groups, plan.parts, own=own, before=stages[-1], offsets=offsets)
     records = run.stage(rows, sum_edges, plan.parts, groups=numbered, offsets=offsets)
     coarse = _coarse(records, offsets, numbered, rows, (*stages, numbered, rows))
     single, given = all(each["single"] for each in records), sum(int(each["given"]) for each in records)
@@ -200,14 +199,12 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
 
 def _coarse(
     records: Sequence[Mapping[str, Array]],
-    offsets: tuple[int, ...],
+    offsets: Array,
     merged: str,
     rows: str,
     stages: tuple[str, ...],
 ) -> _Coarse:
-    entries = sum(int(each["entries"]) for each in records)
-    of_part = np.sum([each["of_part"] for each in records], axis=0)
-    return _Coarse(offsets, 2 * entries, of_part, merged, rows, stages)
+    return _Coarse(offsets, 2 * sum(int(each["entries"]) for each in records), merged, rows, stages)
 
 
 def _wanted(run: Run, plan: Plan, coarse: _Coarse, goal: int) -> int:
@@ -238,10 +235,11 @@ def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int)
         taken = bytes_to_divide(coarse.nodes, coarse.entries) - bytes_to_divide(0, 0)
         left = min(room / taken, 1.0 if whole else goal / coarse.nodes)
         wanted = int(min(max(left, LEAST_LEFT), MOST_LEFT) * coarse.nodes)
-        runs = _runs(coarse.of_part, room / (bytes_to_divide(0, 2) - bytes_to_divide(0, 0)))
+        of_part = summed(run, coarse.rows, len(coarse.offsets) - 1, ["of_part"])["of_part"]
+        runs = _runs(of_part, room / (bytes_to_divide(0, 2) - bytes_to_divide(0, 0)))
         masses = np.add.reduceat(masses, runs[:-1])
-        gathered, before = Gathered(coarse.rows, len(coarse.offsets) - 1, coarse.offsets, runs), coarse
-        nodes = np.diff(np.array(coarse.offsets)[list(runs)])
+        gathered, before = {"stage": coarse.rows, "offsets": coarse.offsets, "runs": runs}, coarse
+        nodes = np.diff(coarse.offsets[runs])
         shares = shares_of_goal(max(wanted, LEAST_EACH * plan.levels[0]), nodes, masses)
         coarse = _merged_again(run, gathered, shares, across, len(found) + 1)
         found.append(coarse)
@@ -254,23 +252,23 @@ def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int)
     return found
 
 
-def _merged_again(run: Run, gathered: Gathered, shares: Array, across: bool, number: int) -> _Coarse:
+def _merged_again(run: Run, gathered: Mapping[str, Any], shares: Array, across: bool, number: int) -> _Coarse:
     """Merge groups of partitions that become one, and sum the edges between what they became."""
     parts, merged, rows = range(len(shares)), f"merge-again-{number}", f"sum-again-{number}"
-    known = {"gathered": gathered, "shares": tuple(shares.tolist()), "across": across}
-    records = run.stage(merged, merge_groups, parts, **dict[str, Any](known))
+    own = {"share": shares.tolist()}
+    records = run.stage(merged, merge_groups, parts, own=own, gathered=gathered, across=across)
     offsets = _offsets([int(each["groups"]) for each in records])
     records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
     return _coarse(records, offsets, merged, rows, (merged, rows))
 
 
-def _runs(entries: Array, room: float) -> tuple[int, ...]:
+def _runs(entries: Array, room: float) -> Array:
     """Cut partitions into runs of consecutive ones, each with so many entries at most, if it has several.
 
     Examples
     --------
     >>> _runs(np.array([4, 4, 9, 1, 1]), 8)
-    (0, 2, 3, 5)
+    array([0, 2, 3, 5])
     """
     begins, total = [0], 0
     for part, some in enumerate(entries.tolist()):
@@ -278,7 +276,7 @@ def _runs(entries: Array, room: float) -> tuple[int, ...]:
             begins.append(part)
             total = 0
         total += some
-    return (*begins, len(entries))
+    return np.array([*begins, len(entries)])
 
 
 def _no_room(plan: Plan, coarse: _Coarse) -> InputError:

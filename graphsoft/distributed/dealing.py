@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.dealt_blocks import built_block, listed_rows
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.gathering import BYTES_EACH, gathered, most_entries
-from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, replaced
+from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, looked_up, pieces_of, replaced
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.settling import parts_of
+from graphsoft.distributed.summing import summed
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.ordering import weight_type
 from graphsoft.errors import InputError
@@ -48,11 +49,18 @@ def deal(run: Run, graph: PartitionedGraph, plan: Plan) -> list[Record]:
     plan : Plan
     """
     edges = _edges_at_once(plan)
-    slices = range(len(graph.slices(edges)))
+    slices = graph.slices(edges)
     bins = min(graph.nodes, max(BINS, BINS_EACH * plan.partitions))
-    read = run.stage("read-edges", read_slice, slices, graph=graph, edges=edges, bins=bins)
+    own: dict[str, Any] = {
+        "graph": [replace(graph, files=(graph.files[number],)) for number, _, _ in slices],
+        "slice_": [(0, start, stop) for _, start, stop in slices],
+    }
+    read = run.stage("read-edges", read_slice, range(len(slices)), own=own, bins=bins)
     exponent, kind = _scale(read, graph.directed)
-    cuts = _balanced(sum((each["loads"] for each in read), _nodes_of(graph.nodes, bins)), plan.partitions)
+    loads = _nodes_of(graph.nodes, bins)
+    if slices:  # there may be no edges at all
+        loads = loads + summed(run, "read-edges", len(slices), ["loads"])["loads"]
+    cuts = _balanced(loads, plan.partitions)
     known: dict[str, Any] = {"slices": len(slices), "nodes": graph.nodes, "bins": bins, "cuts": cuts}
     known |= {"directed": graph.directed, "exponent": exponent}
     blocks = run.stage("sort-edges", sort_block, plan.parts, **known)
@@ -134,10 +142,12 @@ def _scale(read: list[Record], directed: bool) -> tuple[int, type]:
     return exponent, weight_type(np.ldexp(np.array([low, high]), -exponent))
 
 
-def read_slice(where: Where, graph: PartitionedGraph, edges: int, bins: int) -> dict[str, Any]:
-    """Read a slice of a file, and write both directions of its edges by the bins of their rows."""
+def read_slice(
+    where: Where, graph: PartitionedGraph, slice_: tuple[int, int, int], bins: int
+) -> dict[str, Any]:
+    """Read a slice of the only file, and write both directions of its edges by the bins of their rows."""
     parts: dict[str, list[Array]] = {"rows": [], "columns": [], "weights": [], "turned": []}
-    for some in graph.read(graph.slices(edges)[where.part]):
+    for some in graph.read(slice_):
         source, target = (column.astype(np.int32) for column in some[:2])
         back = slice(None) if graph.directed else source != target
         parts["rows"] += [source, target[back]]
@@ -157,9 +167,9 @@ def read_slice(where: Where, graph: PartitionedGraph, edges: int, bins: int) -> 
             parts[name] = [np.concatenate(pieces)]
             arrays[name] = parts[name].pop()[order]
     ptr = np.concatenate(([0], np.cumsum(loads)))
-    where.write(arrays, dict.fromkeys(arrays, ptr))
+    where.write(arrays | {"loads": loads}, dict.fromkeys(arrays, ptr))
     weights = arrays.get("weights", np.ones(min(1, len(order))))
-    return {"loads": loads, "low": weights.min(initial=np.inf), "high": weights.max(initial=0.0)}
+    return {"low": weights.min(initial=np.inf), "high": weights.max(initial=0.0)}
 
 
 def sort_block(
@@ -183,7 +193,7 @@ def sort_block(
     arrays["weights"] = np.concatenate(weights)
     del weights
     arrays["degrees"] = _degrees(ptr, arrays["weights"])
-    where.write(arrays)
+    where.write(arrays, {"degrees": pieces_of(stop - start)})
     outside = (arrays["columns"] < start) | (arrays["columns"] >= stop)
     alone = np.count_nonzero(counts == 0)
     return {"entries": ptr[-1], "crossing": np.count_nonzero(outside), "alone": alone, "nodes": stop - start}
@@ -251,7 +261,7 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
     with where.open("sort-edges", where.part) as file:
         ptr, columns = file.array("ptr"), file.array("columns")
         ends, columns = ends_of(columns)
-        columns = replaced(columns, parts_of(where, "number-nodes", "numbers", ends, before))
+        columns = replaced(columns, looked_up(where, "number-nodes", "numbers", ends, before))
         del ends
         matrix = sp.csr_array((file.array("weights"), columns, ptr), shape=(len(numbers), int(starts[-1])))
         del columns

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import PROCESS, Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.dividing import Division
@@ -22,9 +22,8 @@ __all__ = ["bytes_to_divide", "divide", "divide_levels", "most_nodes", "nodes_wa
 
 # A process may take this part of its memory.
 PART = 0.8
-# Bytes that it takes without data, with all that it imports and compiles; and for each stored entry and each
-# node of a graph while it divides it.
-OF_PROCESS, OF_ENTRY, OF_NODE = 250_000_000, 110, 600
+# Bytes that it takes for each stored entry and each node of a graph while it divides it.
+OF_ENTRY, OF_NODE = 110, 600
 # Entries that a node of the central graph has, where the data do not say so yet. In measurements these were
 # 15 to 80 in graphs of nearest neighbors.
 USUAL_ENTRIES = 100
@@ -35,7 +34,7 @@ NODES_EACH, LEAST_EACH, FEWEST_NODES = 30, 10, 50_000
 
 def bytes_to_divide(nodes: float, entries: float) -> float:
     """Tell how many bytes the process takes that divides a graph."""
-    return OF_PROCESS + OF_NODE * nodes + OF_ENTRY * entries
+    return PROCESS + OF_NODE * nodes + OF_ENTRY * entries
 
 
 def room_to_divide(max_memory: float) -> float:
@@ -49,10 +48,10 @@ def most_nodes(max_memory: float) -> int:
     Examples
     --------
     >>> most_nodes(1e9), most_nodes(4e9)
-    (47413, 254310)
+    (50000, 256896)
     """
-    of_each = bytes_to_divide(1, USUAL_ENTRIES) - OF_PROCESS
-    return max(0, int((room_to_divide(max_memory) - OF_PROCESS) / of_each))
+    of_each = bytes_to_divide(1, USUAL_ENTRIES) - PROCESS
+    return max(0, int((room_to_divide(max_memory) - PROCESS) / of_each))
 
 
 def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
@@ -61,7 +60,7 @@ def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
     Examples
     --------
     >>> nodes_wanted([200, 10], 1e9), nodes_wanted([4000, 10], 4e9)
-    (47413, 120000)
+    (50000, 120000)
     """
     fits, least = most_nodes(max_memory), LEAST_EACH * levels[0]
     if fits < least:

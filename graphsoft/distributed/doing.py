@@ -44,6 +44,8 @@ class Stage:
     parts : sequence of int
     known : mapping
         Further arguments.
+    own : mapping of str to sequence
+        Arguments that each part has its own of.
     here : bool
         The process of the run does it itself.
     """
@@ -51,6 +53,7 @@ class Stage:
     work: Work
     parts: Sequence[int]
     known: Mapping[str, Any]
+    own: Mapping[str, Sequence[Any]]
     here: bool
 
 
@@ -88,7 +91,8 @@ class Known:
     def task(self, place: Place) -> Task:
         """Make a task; there may be too many to keep."""
         stage = self.stages[place[0]]
-        return Task(Where(self.directory, *place, self.mark), stage.work, stage.known)
+        own = {name: values[place[1]] for name, values in stage.own.items()}
+        return Task(Where(self.directory, *place, self.mark), stage.work, {**stage.known, **own})
 
     def writer(self, error: Unreadable) -> Place:
         """Find whose file could not be read."""

@@ -268,8 +268,7 @@ class _Drive:
             raise _TooFewPartitions(lends)
         plan = settled(run.directory, replace(plan, lends=lends))
         route(run, data, plan)
-        join(run, plan)
-        return plan, build_blocks(run, plan), recall
+        return plan, build_blocks(run, plan, join(run, plan)), recall
 
     def _limits(self) -> Limits:
         """Collect what groups of clusters must keep to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.typical import typical_scale
 from graphsoft.engine.ordering import weight_type
 from graphsoft.kernels import read_only
 from graphsoft.kernels.adjacency import row_sums
@@ -26,86 +28,57 @@ LISTS_AT_ONCE = 1 << 14
 PLACE_BITS = 32  # of the number of a node in another partition; those before them are its partition
 
 
-def build_blocks(run: Run, plan: Plan) -> list[Record]:
+def build_blocks(run: Run, plan: Plan, askers: Sequence[Array]) -> list[Record]:
     """Weigh the edges to neighbors, and put those of each partition together: stage "graph".
 
     A node of several rows has the edges that all of them have on a single machine.
+
+    Parameters
+    ----------
+    run : Run
+    plan : Plan
+    askers : sequence of ndarray
+        For each partition the others whose nodes have neighbors in it.
     """
     parts, partitions = plan.parts, plan.partitions
-    known: dict[str, Any] = {"partitions": partitions, "weights": plan.weights}
-    records = run.stage("look-up-neighbors", look_up_neighbors, parts, **known)
+    own, known = {"askers": askers}, dict[str, Any](partitions=partitions, weights=plan.weights)
+    records = run.stage("look-up-neighbors", look_up_neighbors, parts, own=own, **known)
     nodes = sum(int(record["nodes"]) for record in records)
     listed = max(1, min(list_length(plan), nodes - 1))
     typical = 1.0
     if plan.weights == "gaussian":
-        typical = float(run.stage("typical-scale", typical_scale, [0], partitions=partitions)[0]["typical"])
+        typical = typical_scale(run, plan)
     records = run.stage("weigh-edges", weigh_edges, parts, typical=typical, listed=listed, **known)
     lightest = min(float(record["lightest"]) for record in records)
     heaviest = max(float(record["heaviest"]) for record in records)
     ends = np.array([lightest, heaviest] if heaviest > 0 else [])
     kind = np.dtype(weight_type(ends)).name
     told: dict[str, Any] = {"listed": listed, "kind": kind, "typical": typical}
-    records = run.stage("graph", join_edges, parts, partitions=partitions, **told)
+    records = run.stage("graph", join_edges, parts, own=own, partitions=partitions, **told)
     for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges"):
         run.forget(stage)
     return records
 
 
-def look_up_neighbors(where: Where, partitions: int, weights: str) -> dict[str, Any]:
-    """Tell the other partitions of the nodes that are neighbors there: their places, scales, and lists.
+def look_up_neighbors(where: Where, askers: Array, partitions: int, weights: str) -> dict[str, Any]:
+    """Tell other partitions of the nodes that are neighbors there: their places, scales, and lists.
 
-    There is a section for each of the others. Only `jaccard` needs the lists.
+    There is a section for each of the others, of which `askers` have some. Only `jaccard` needs the lists.
     """
     with where.open("points", where.part) as file:
         first, scale = file.array("first"), file.array("scale")
-    asked = [np.zeros(0, dtype=np.int64)] * partitions
-    for other in range(partitions):
-        if other != where.part:
-            with where.open("merge-neighbors", other) as file:
-                asked[other] = file.section("abroad", where.part)
+    asked, counts = [np.zeros(0, dtype=np.int64)], np.zeros(partitions, dtype=np.int64)
+    for other in askers.tolist():
+        with where.open("merge-neighbors", other) as file:
+            asked.append(file.section("abroad", where.part))
+        counts[other] = len(asked[-1])
     place = np.searchsorted(first, np.concatenate(asked))
     arrays = {"place": place.astype(np.int32), "scale": scale[place]}
     if weights == "jaccard":
         with where.open("merge-neighbors", where.part) as file:
             arrays["keys"] = file.array("keys")[place]
-    where.write(arrays, dict.fromkeys(arrays, np.append(0, np.cumsum([len(each) for each in asked]))))
+    where.write(arrays, dict.fromkeys(arrays, np.append(0, np.cumsum(counts))))
     return {"nodes": len(first)}
-
-
-def typical_scale(where: Where, partitions: int) -> dict[str, Any]:
-    """Find the median of the local scales of all nodes that have neighbors.
-
-    It is exact, and needs no more memory than the scales of one partition: positive numbers are in the order
-    of their bits, so that their digits to base 2**16 are found one after the other.
-    """
-    count = sum(len(_scales(where, part)) for part in range(partitions))
-    if not count:
-        return {"typical": 1.0}
-    middle = []
-    for rank in ((count - 1) // 2, count // 2):
-        known, before = 0, rank
-        for shift in (48, 32, 16, 0):
-            counts = np.zeros(1 << 16, dtype=np.int64)
-            for part in range(partitions):
-                bits = _scales(where, part).view(np.uint64) >> np.uint64(shift)
-                digits = bits[bits >> np.uint64(16) == known] & np.uint64(0xFFFF)
-                counts += np.bincount(digits.astype(np.int64), minlength=1 << 16)
-            digit = int(np.searchsorted(np.cumsum(counts), before, side="right"))
-            before -= int(counts[:digit].sum())
-            known = (known << 16) | digit
-        middle.append(np.uint64(known).view(np.float64))
-    low, high = middle
-    return {"typical": low if low == high else low / 2 + high / 2 if high > 2.0**1022 else (low + high) / 2}
-
-
-def _scales(where: Where, part: int) -> Array:
-    """Read the scales of the nodes of a partition that have neighbors."""
-    with where.open("merge-neighbors", part) as file:
-        alone = file.array("scale") == 0
-        if alone.any():
-            alone[alone] = (file.array("keys")[alone, 0]) < 0
-    with where.open("points", part) as file:
-        return np.asarray(file.array("scale")[~alone])
 
 
 class _Listed(NamedTuple):
@@ -146,8 +119,9 @@ def _read_lists(where: Where, partitions: int, with_keys: bool) -> _Listed:
         first, keys, distances = (file.array(name) for name in ("first", "keys", "distances"))
         abroad, ptr = file.array("abroad"), file.cut("abroad")
     part = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(ptr))
-    places, scales, theirs = [], [], [np.zeros((0, keys.shape[1]), dtype=np.int64)]
-    for other in range(partitions):
+    places, scales = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
+    theirs = [np.zeros((0, keys.shape[1]), dtype=np.int64)]
+    for other in np.flatnonzero(np.diff(ptr)).tolist():
         with where.open("look-up-neighbors", other) as file:
             places.append(file.section("place", where.part))
             scales.append(file.section("scale", where.part))
@@ -226,15 +200,18 @@ class _Edges(NamedTuple):
     copies: Array  # of the node in whose list it is
 
 
-def join_edges(where: Where, partitions: int, listed: int, kind: str, typical: float) -> dict[str, Any]:
+def join_edges(
+    where: Where, askers: Array, partitions: int, listed: int, kind: str, typical: float
+) -> dict[str, Any]:
     """Put together the edges that are listed at either end, as a block with its halo.
 
-    The typical scale is written too: new points are weighed by it.
+    Nodes of the partitions `askers` have neighbors here. The typical scale is written too: new points are
+    weighed by it.
     """
     with where.open("points", where.part) as file:
         count = file.shape("first")[0]
     copies = _copies(where, count)
-    edges, halo = _union(where, partitions, copies)
+    edges, halo = _union(where, askers, partitions, copies)
     inside = weight_inside(copies, listed)
     before = int(np.searchsorted(halo, where.part << PLACE_BITS))
     if inside.any():
@@ -278,7 +255,7 @@ def _part_and_place(numbers: Array) -> tuple[Array, Array]:
     return (numbers >> PLACE_BITS).astype(np.int32), (numbers & ((1 << PLACE_BITS) - 1)).astype(np.int32)
 
 
-def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Edges, _Edges, _Edges]:
+def _read_edges(where: Where, askers: Array, partitions: int, copies: Array) -> tuple[_Edges, _Edges, _Edges]:
     """Read edges inside a partition; those to others in the lists here; and those in the lists there."""
     part, names = where.part, ("ones", "others", "weights", "copies")
     with where.open("weigh-edges", part) as file:
@@ -286,17 +263,16 @@ def _read_edges(where: Where, partitions: int, copies: Array) -> tuple[_Edges, _
         nodes, places, *rest = (file.array(name) for name in names)
         to = np.repeat(np.arange(partitions, dtype=np.int32), np.diff(file.cut("ones")))
     back = [_Edges(nodes[:0], np.zeros(0, dtype=np.int64), *(each[:0] for each in rest))]
-    for other in range(partitions):
-        if other != part:
-            with where.open("weigh-edges", other) as file:
-                theirs, mine, *told = (file.section(name, part) for name in names)
-            back.append(_Edges(mine, _abroad(np.full(len(mine), other), theirs), *told))
+    for other in askers.tolist():
+        with where.open("weigh-edges", other) as file:
+            theirs, mine, *told = (file.section(name, part) for name in names)
+        back.append(_Edges(mine, _abroad(np.full(len(mine), other), theirs), *told))
     inner = _Edges(ones, others, weights, copies[ones] if (copies > 1).any() else np.ones(1, dtype=np.int32))
     listed_there = _Edges(*(np.concatenate(each) for each in zip(*back, strict=True)))
     return inner, _Edges(nodes, _abroad(to, places), *rest), listed_there
 
 
-def _union(where: Where, partitions: int, copies: Array) -> tuple[sp.csr_array, Array]:
+def _union(where: Where, askers: Array, partitions: int, copies: Array) -> tuple[sp.csr_array, Array]:
     """Make a matrix of the edges listed at either end, with columns in the order of (partition, place).
 
     Returns
@@ -306,7 +282,7 @@ def _union(where: Where, partitions: int, copies: Array) -> tuple[sp.csr_array, 
     halo : ndarray
         Numbers of the neighbors in other partitions, rising.
     """
-    inner, here, there = _read_edges(where, partitions, copies)
+    inner, here, there = _read_edges(where, askers, partitions, copies)
     halo = np.unique(np.concatenate([here.others, there.others]))
     before, count = int(np.searchsorted(halo, where.part << PLACE_BITS)), len(copies)
     repeated = max(int(each.copies.max(initial=1)) for each in (inner, here, there)) > 1

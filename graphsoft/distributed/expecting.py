@@ -27,8 +27,8 @@ def expected_stages(plan: Plan, method: Relation) -> dict[str, int]:
     stages |= {"measure-blocks": parts, "group": parts, "central": 1, "divided": 1}
     stages |= {"begin-sweeps": parts} | dict.fromkeys(_sweeps(plan, method), parts)
     return stages | {
-        "number-clusters": 1, "memberships": parts, "send-home": parts, "homes": chunks, "add-sizes": 1,
-        "check-files": parts,
+        "number-clusters": 1, "memberships": parts, "send-home": parts, "homes": chunks,
+        "send-home-summed": 1, "check-files": parts,
     }  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Arrays in files: each appears whole or not at all, and what is read of it is checked.
 
 A file begins with the mark of what it belongs to, and with a header in JSON that says where each array lies.
-An array may be cut into sections along its first axis, and then a section can be read without the others.
-Every array, or every section of it, has a checksum.
+An array may be cut into sections along its first axis. A table says where each section begins and ends, and has
+its checksum; so to read a section takes one row of the table, however many others there are. Arrays without
+sections have their checksums in the header.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ UNMARKED = bytes(MARK_BYTES)
 _MAGIC = b"gsparts2"
 _BEGIN = struct.Struct(f"<8s{MARK_BYTES}sQI")  # magic, mark, length of the header, checksum of the header
 _KINDS = "biuf"
+_TABLE = "/sections"  # of an array: where each section begins and ends, and its checksum
+_ROW, _ROW_BYTES = "<i8", 24
 # What a damaged disk says, and a network file system of a file that was replaced while it was open.
 _LOST = {errno.EIO, getattr(errno, "ESTALE", errno.EIO)}
 
@@ -97,8 +100,9 @@ def write_arrays(
             ptr = np.asarray(cuts[name], dtype=np.int64)
             if ptr[0] != 0 or ptr[-1] != len(stored[name]):
                 raise ValueError(f"the sections of {name!r} are not all of it")
-            checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in pairwise(ptr)]
-            stored[f"{name}/ptr"], stored[f"{name}/crc"] = ptr, np.array(checks, dtype=np.uint32)
+            checks = [zlib.crc32(_bytes(stored[name][a:b])) for a, b in pairwise(ptr.tolist())]
+            table = np.array([ptr[:-1], ptr[1:], checks], dtype=np.int64).T
+            stored[name + _TABLE] = np.ascontiguousarray(table)
     header: dict[str, Any] = {}
     offset = 0
     for name, values in stored.items():
@@ -126,7 +130,6 @@ class ArrayFile:
 
     def __init__(self, file: IO[bytes], path: Path, traffic: Traffic, mark: bytes) -> None:
         self._file, self._path, self._traffic = file, str(path), traffic
-        self._kept: dict[str, Array] = {}
         self._size = size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
@@ -161,7 +164,7 @@ class ArrayFile:
         return name in self._header
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._header if not name.endswith(("/ptr", "/crc")))
+        return (name for name in self._header if not name.endswith(_TABLE))
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Tell the shape of an array without reading it."""
@@ -171,24 +174,34 @@ class ArrayFile:
         """Read a whole array."""
         dtype, shape, offset, check = self._place(name)
         values = self._read(dtype, tuple(shape), self._start + offset)
-        if check is None:
-            for section, (start, stop) in enumerate(pairwise(self.cut(name).tolist())):
-                self._check_section(name, section, values[start:stop])
-        elif zlib.crc32(_bytes(values)) != check:
-            raise self._unreadable(f"is damaged in {name!r}")
+        if self.has_sections(name):
+            for start, stop, expected in self._table(name).tolist():
+                self._compare(name, values[start:stop], expected)
+        else:
+            self._compare(name, values, check)
         return values
+
+    def has_sections(self, name: str) -> bool:
+        """Tell whether an array is cut into sections."""
+        return name + _TABLE in self._header
 
     def cut(self, name: str) -> Array:
         """Tell where the sections of an array begin, and where the last one ends."""
-        return self._small(f"{name}/ptr")
+        table = self._table(name)
+        return np.append(table[:, 0], table[-1:, 1] if len(table) else 0)
 
     def section(self, name: str, section: int) -> Array:
         """Read one section of an array."""
         dtype, shape, offset, _ = self._place(name)
-        start, stop = self.cut(name)[section : section + 2]
-        width = int(np.prod(shape[1:], dtype=np.int64)) * np.dtype(dtype).itemsize
-        values = self._read(dtype, (int(stop - start), *shape[1:]), self._start + offset + int(start) * width)
-        self._check_section(name, section, values)
+        sections, begin = self._table_of(name)
+        if not 0 <= section < sections:
+            raise self._unreadable(f"has no section {section} of {name!r}")
+        start, stop, check = self._read(_ROW, (3,), self._start + begin + section * _ROW_BYTES).tolist()
+        if not 0 <= start <= stop <= shape[0]:
+            raise self._unreadable(f"is damaged in {name!r}")
+        row_bytes = prod(shape[1:]) * np.dtype(dtype).itemsize
+        values = self._read(dtype, (stop - start, *shape[1:]), self._start + offset + start * row_bytes)
+        self._compare(name, values, check)
         return values
 
     def rows(self, name: str, section: int | None = None) -> sp.csr_array:
@@ -207,15 +220,21 @@ class ArrayFile:
         found: list[Any] = self._header[name]
         return found
 
-    def _check_section(self, name: str, section: int, values: Array) -> None:
-        if zlib.crc32(_bytes(values)) != self._small(f"{name}/crc")[section]:
-            raise self._unreadable(f"is damaged in {name!r}")
+    def _table(self, name: str) -> Array:
+        """Read the table of all sections of an array."""
+        self._table_of(name)
+        return self.array(name + _TABLE)
 
-    def _small(self, name: str) -> Array:
-        """Read an array once, for all sections that it tells of."""
-        if name not in self._kept:
-            self._kept[name] = self.array(name)
-        return self._kept[name]
+    def _table_of(self, name: str) -> tuple[int, int]:
+        """Tell how long this table is, and where it begins."""
+        dtype, shape, offset, _ = self._place(name + _TABLE)
+        if dtype != _ROW or len(shape) != 2 or shape[1] != 3 or not self._place(name)[1]:
+            raise self._unreadable("has a damaged header")
+        return shape[0], offset
+
+    def _compare(self, name: str, values: Array, check: int | None) -> None:
+        if zlib.crc32(_bytes(values)) != check:
+            raise self._unreadable(f"is damaged in {name!r}")
 
     def _read(self, dtype: str, shape: tuple[int, ...], offset: int) -> Array:
         """Read numbers into memory; mapped pages would count as memory of the process."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, matmul
+from operator import matmul
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summary import LevelSummary
+from graphsoft.distributed.summing import summed
 from graphsoft.distributed.sweeping import BlocksInFiles, own_rows
 from graphsoft.distributed.tasks import Where
-from graphsoft.engine.blocks import Seen
+from graphsoft.engine.blocks import Seen, added
 from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
 from graphsoft.linalg.memberships import likeliest, rows_to_one
@@ -57,16 +58,17 @@ def finish(
     steps = _steps(blocks, descended, links[0].number)
     run.stage("number-clusters", write_numbers, [0], here=True, links=links)
     run.stage("memberships", write_memberships, plan.parts, of=descended.finest.held)
-    run.stage("send-home", send_home, plan.parts, levels=len(plan.levels), plan=plan)
-    run.stage("homes", write_homes, plan.chunks, plan=plan)
-    sizes = run.stage("add-sizes", add_sizes, [0], levels=len(plan.levels), partitions=plan.partitions)[0]
+    levels, told = len(plan.levels), dict[str, Any](rows=plan.rows, chunk_rows=plan.chunk_rows)
+    run.stage("send-home", send_home, plan.parts, levels=levels, **told)
+    run.stage("homes", write_homes, plan.chunks, levels=levels, partitions=plan.partitions, **told)
+    sizes = summed(run, "send-home", plan.partitions, [f"sizes-{level}" for level in range(levels)])
     run.forget("send-home")
     check_result(run, plan)
-    levels = [
+    summaries = [
         LevelSummary(link.parents, link.mass, sizes[f"sizes-{level}"], link.graph)
         for level, link in enumerate(links)
     ]
-    return levels, steps
+    return summaries, steps
 
 
 def lasting_files(plan: Plan) -> dict[str, range]:
@@ -95,7 +97,7 @@ def check_result(run: Run, plan: Plan) -> None:
     """
     name = "check-files"
     run.undo(name)  # what was seen before does not count
-    run.stage(name, check_files, plan.parts, plan=plan)
+    run.stage(name, check_files, plan.parts, files=lasting_files(plan), partitions=plan.partitions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +138,7 @@ def _numbered(descended: Descended) -> list[_Level]:
 
 def _steps(blocks: BlocksInFiles, descended: Descended, number: Array) -> sp.csr_array:
     """Add up the weights of edges between finest clusters, in the order of the blocks."""
-    found = blocks.look(edges_between, descended.finest)
-    total = reduce(add, (each["weights"] for each in found))
+    total = blocks.look(edges_between, added, descended.finest)["weights"]
     order = np.argsort(number)
     return with_columns(((total + total.T) * 0.5).tocsr()[order], number)  # the two halves differ by rounding
 
@@ -174,7 +175,7 @@ def write_memberships(where: Where, *, of: str) -> None:
     where.write(*rows_in_sections("memberships", memberships, pieces))
 
 
-def send_home(where: Where, *, levels: int, plan: Plan) -> None:
+def send_home(where: Where, *, levels: int, rows: int, chunk_rows: int) -> None:
     """Write for every chunk which of its rows this partition has, where they are, and their labels.
 
     Also writes how many rows each cluster has in this partition.
@@ -184,47 +185,42 @@ def send_home(where: Where, *, levels: int, plan: Plan) -> None:
     with where.open("number-clusters", 0) as file:
         parents = [file.rows(f"parents-{level}") for level in range(levels - 1)]
     with where.open("rows", where.part) as file:
-        rows, node = file.array("rows"), file.array("node")
-    home = np.empty((len(rows), 2 + levels), dtype=np.int32)
-    home[:, 0], home[:, 1] = rows % plan.chunk_rows, node
+        own, node = file.array("rows"), file.array("node")
+    home = np.empty((len(own), 2 + levels), dtype=np.int32)
+    home[:, 0], home[:, 1] = own % chunk_rows, node
     arrays: dict[str, Array] = {"home": home}
     for level in range(levels):
         upper = reduce(matmul, parents[:level], memberships)
         labels = likeliest(rows_to_one(upper.tocsr()) if level else upper)
         home[:, 2 + level] = labels[node]
         arrays[f"sizes-{level}"] = np.bincount(home[:, 2 + level], minlength=upper.shape[1])
-    starts = [plan.chunk(chunk)[0] for chunk in plan.chunks]
-    where.write(arrays, {"home": np.append(np.searchsorted(rows, starts), len(rows))})
+    starts = np.arange(0, rows, chunk_rows)
+    where.write(arrays, {"home": np.append(np.searchsorted(own, starts), len(own))})
 
 
-def write_homes(where: Where, *, plan: Plan) -> None:
+def write_homes(where: Where, *, levels: int, rows: int, chunk_rows: int, partitions: int) -> None:
     """Put together what the partitions say of the rows of a chunk."""
-    start, stop = plan.chunk(where.part)
-    found = np.empty((1 + 1 + len(plan.levels), stop - start), dtype=np.int32)
-    for part in plan.parts:
+    start = where.part * chunk_rows
+    found = np.full((1 + 1 + levels, min(chunk_rows, rows - start)), -1, dtype=np.int32)
+    sent = 0
+    for part in range(partitions):
         with where.open("send-home", part) as file:
             home = file.section("home", where.part)
         found[0, home[:, 0]] = part
         found[1:, home[:, 0]] = home[:, 1:].T
-    labels = {f"labels-{level}": found[2 + level] for level in range(len(plan.levels))}
+        sent += len(home)
+    if sent != found.shape[1] or found.min(initial=0) < 0:
+        missing = np.flatnonzero(found[0] < 0)
+        row = f"row {start + missing[0]} is in none" if len(missing) else "a row is in several"
+        raise RuntimeError(f"{row} of the {partitions} partitions")
+    labels = {f"labels-{level}": found[2 + level] for level in range(levels)}
     where.write({"part": found[0], "place": found[1], **labels})
 
 
-def add_sizes(where: Where, *, levels: int, partitions: int) -> Mapping[str, Any]:
-    """Count the rows of each cluster, one partition after the other."""
-    sizes: dict[str, Array] = {}
-    for part in range(partitions):
-        with where.open("send-home", part) as file:
-            for level in range(levels):
-                name = f"sizes-{level}"
-                sizes[name] = file.array(name) + sizes.get(name, 0)
-    return sizes
-
-
-def check_files(where: Where, *, plan: Plan) -> None:
+def check_files(where: Where, *, files: Mapping[str, range], partitions: int) -> None:
     """Read what stays of a partition, and its share of the other files."""
-    for stage, parts in lasting_files(plan).items():
-        for part in parts[where.part :: plan.partitions]:
+    for stage, parts in files.items():
+        for part in parts[where.part :: partitions]:
             with where.open(stage, part) as file:
                 for name in file:
                     file.array(name)

@@ -18,10 +18,18 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.growing import choose_centers, fill_groups, merge_units, sum_units
+from graphsoft.distributed.growing import choose_centers, fill_groups, merge_units, sum_units, tell_leaders
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.settling import cut_units, label_nodes, move_nodes_of, number_nodes
+from graphsoft.distributed.settling import (
+    count_nodes,
+    cut_units,
+    label_nodes,
+    move_nodes_of,
+    number_nodes,
+    place_nodes,
+)
+from graphsoft.distributed.summing import BRANCH, summed
 from graphsoft.distributed.tasks import Record
 
 __all__ = ["BYTES_EACH", "gathered", "most_entries"]
@@ -60,26 +68,27 @@ def gathered(run: Run, plan: Plan, starts: Array, blocks: list[Record]) -> Array
         run, plan, starts, entries, nodes - alone, max(1, int(GROUP_SHARE * load / plan.partitions))
     )
     run.stage("cut-groups", cut_units, [0], rounds=rounds, starts=starts, partitions=plan.partitions)
-    before = np.concatenate(([0], np.cumsum([int(each["alone"]) for each in blocks])))
+    own = {"before": np.cumsum([0, *(int(each["alone"]) for each in blocks)]).tolist()}
     known: dict[str, Any] = {"starts": starts, "partitions": plan.partitions}
-    records = run.stage("label-nodes", label_nodes, plan.parts, rounds=rounds, before_alone=before, **known)
+    run.stage("label-nodes", label_nodes, plan.parts, own=own, rounds=rounds, alone=alone, **known)
     for number in range(rounds):
-        run.forget(f"fill-groups-{number}")
+        run.forget(f"tell-groups-{number}")
     if rounds:
         run.forget(f"sum-groups-{rounds}")
     run.forget("cut-groups")
-    labels, records = _settled(run, plan, records, known)
-    counts = np.array([each["counts"] for each in records])
-    begins = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
-    first = begins[:-1] + np.cumsum(counts, axis=0) - counts
-    run.stage("number-nodes", number_nodes, plan.parts, labels=labels, first=first)
-    run.forget(labels)
+    labels = _settled(run, plan, known)
+    branches = range(-(-plan.partitions // BRANCH))
+    run.stage("count-nodes", count_nodes, branches, labels=labels, blocks=plan.partitions)
+    begins = run.stage("place-nodes", place_nodes, [0], here=True, branches=len(branches))[0]["begins"]
+    run.stage("number-nodes", number_nodes, plan.parts, labels=labels)
+    for stage in ("count-nodes", "place-nodes", labels):
+        run.forget(stage)
     return begins
 
 
 def most_entries(plan: Plan) -> int:
-    """Tell how many entries of units one process can hold, in half of its memory."""
-    return plan.max_memory // (2 * BYTES_EACH)
+    """Tell how many entries of units one process can hold, in a third of its memory."""
+    return plan.max_memory // (3 * BYTES_EACH)
 
 
 def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: int) -> int:
@@ -92,6 +101,8 @@ def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: 
         run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)
         run.stage(f"fill-groups-{rounds}", fill_groups, plan.parts, most=most, **known)
         run.forget(f"choose-groups-{rounds}")
+        run.stage(f"tell-groups-{rounds}", tell_leaders, plan.parts, **known)
+        run.forget(f"fill-groups-{rounds}")
         run.stage(f"merge-groups-{rounds}", merge_units, plan.parts, **known)
         rounds += 1
         made = run.stage(f"sum-groups-{rounds}", sum_units, plan.parts, number=rounds, starts=starts)
@@ -102,24 +113,24 @@ def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: 
     return rounds
 
 
-def _settled(run: Run, plan: Plan, records: list[Record], known: dict[str, Any]) -> tuple[str, list[Record]]:
-    """Let nodes move between partitions; returns the stage with the best labels, and its records."""
-    before: tuple[str, list[Record]] | None = None
-    now, least = ("label-nodes", records), np.inf
+def _settled(run: Run, plan: Plan, known: dict[str, Any]) -> str:
+    """Let nodes move between partitions; returns the stage with the best labels."""
+    before: str | None = None
+    now, least = "label-nodes", np.inf
     for number in range(MAX_MOVES):
-        loads = np.sum([each["loads"] for each in now[1]], axis=0)
+        loads = summed(run, now, plan.partitions, ["loads"])["loads"]
         name = f"move-nodes-{number}"
-        further = run.stage(name, move_nodes_of, plan.parts, labels=now[0], loads=loads, **known)
+        further = run.stage(name, move_nodes_of, plan.parts, labels=now, loads=loads, **known)
         crossing = float(sum(each["crossing"] for each in further))  # before these moves
         enough = crossing == 0 or crossing >= (1 - WORTH) * least
         if enough and before is not None and crossing > least:
             before, now = now, before
         if before is not None:
-            run.forget(before[0])
+            run.forget(before)
         if enough:
             run.forget(name)
             return now
-        before, now, least = now, (name, further), crossing
+        before, now, least = now, name, crossing
     if before is not None:
-        run.forget(before[0])
+        run.forget(before)
     return now

@@ -180,7 +180,7 @@ def rows_of(path: Path, columns: tuple[str, ...] | None, *, whole: bool = False)
         with open_arrays(path) as file:
             facts = json.loads(file.array("facts").tobytes())
             for name in file if whole else ():
-                if f"{name}/ptr" not in file:
+                if not file.has_sections(name):
                     file.array(name)
                     continue
                 for section in range(len(file.cut(name)) - 1):

@@ -22,9 +22,11 @@ __all__ = [
     "leaders_of",
     "looked_up",
     "merge_units",
+    "pieces_of",
     "places_in",
     "replaced",
     "sum_units",
+    "tell_leaders",
     "units_of",
 ]
 
@@ -32,6 +34,8 @@ __all__ = [
 CENTERS = 4
 # Entries that are summed at a time.
 AT_ONCE = 1 << 19
+# What others look up of units or nodes is in sections of so many.
+PIECE = 1 << 12
 
 
 class Units(NamedTuple):
@@ -51,7 +55,7 @@ class Units(NamedTuple):
 def units_of(where: Where, number: int, block: int, starts: Array) -> Units:
     """Read the units of a block before a round. Before the first one these are its nodes that have edges."""
     if number:
-        with where.open(f"sum-groups-{number}", block) as file:
+        with where.open(stage_of_units(number), block) as file:
             return Units(*(file.array(name) for name in Units._fields))
     with where.open("sort-edges", block) as file:
         ptr, columns, weights, degrees = (file.array(k) for k in ("ptr", "columns", "weights", "degrees"))
@@ -62,19 +66,38 @@ def units_of(where: Where, number: int, block: int, starts: Array) -> Units:
     return Units(ids, ptr, columns, weights.astype(np.float32), degrees[some], counts[some] + 1)
 
 
-def looked_up(where: Where, number: int, name: str, ends: Array, starts: Array) -> Array:
-    """Look up degrees or loads of units of any blocks, whose ids rise."""
-    found = []
-    cuts = np.searchsorted(ends, starts)
-    for block in range(len(starts) - 1):
-        some = ends[cuts[block] : cuts[block + 1]]
-        if not len(some):
-            continue
-        stage = f"sum-groups-{number}" if number else "sort-edges"
+def stage_of_units(number: int) -> str:
+    """Name the stage that wrote the units of a round."""
+    return f"sum-groups-{number}" if number else "sort-edges"
+
+
+def pieces_of(count: int) -> Array:
+    """Cut what is written of units or nodes into sections that `looked_up` reads."""
+    return np.append(np.arange(0, count, PIECE), count)
+
+
+def looked_up(where: Where, stage: str, name: str, wanted: Array, starts: Array) -> Array:
+    """Look up what a stage says of units or nodes of any blocks, whose ids rise; no other sections are read.
+
+    A file lists the ids of its units, and the first ones of all sections as "heads"; or it is of all nodes of
+    its block.
+    """
+    found, cuts = [], np.searchsorted(wanted, starts)
+    for block in np.flatnonzero(np.diff(cuts)).tolist():
+        some = wanted[cuts[block] : cuts[block + 1]]
         with where.open(stage, block) as file:
-            places = np.searchsorted(file.array("ids"), some) if number else some - starts[block]
-            found.append(file.array(name)[places])
-    return np.concatenate(found) if found else np.empty(0)
+            listed = "ids" in file
+            if listed:
+                pieces = np.searchsorted(file.array("heads"), some, side="right") - 1
+            else:
+                pieces = (some - starts[block]) // PIECE
+            begins = np.flatnonzero(np.diff(pieces, prepend=-1))
+            for piece, few in zip(pieces[begins].tolist(), np.split(some, begins[1:]), strict=True):
+                places = few - (starts[block] + piece * PIECE)
+                if listed:
+                    places = np.searchsorted(file.section("ids", piece), few)
+                found.append(file.section(name, piece)[places])
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int32)
 
 
 def ends_of(columns: Array) -> tuple[Array, Array]:
@@ -132,7 +155,7 @@ def choose_centers(where: Where, number: int, starts: Array) -> None:
     """
     units = units_of(where, number, where.part, starts)
     ends, columns = ends_of(units.columns)
-    degrees = looked_up(where, number, "degrees", ends, starts)
+    degrees = looked_up(where, stage_of_units(number), "degrees", ends, starts).astype(np.float64, copy=False)
     best, scores = np.empty(len(units.ids), dtype=np.int64), np.empty(len(units.ids))
     rows = Rows(units.ptr, columns, units.weights)
     with np.errstate(over="ignore"):
@@ -173,7 +196,7 @@ def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
     units, targets, loads = units[order], targets[order], loads[order]
     wanted, which = np.unique(targets, return_inverse=True)
     if number:
-        of_targets = looked_up(where, number, "loads", wanted, starts)
+        of_targets = looked_up(where, stage_of_units(number), "loads", wanted, starts)
     else:
         with where.open("sort-edges", where.part) as file:
             of_targets = np.diff(file.array("ptr"))[wanted - starts[where.part]] + 1
@@ -185,17 +208,23 @@ def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
     where.write(arrays, dict.fromkeys(arrays, np.searchsorted(arrays["units"], starts)))
 
 
-def leaders_of(where: Where, number: int, ids: Array, starts: Array) -> Array:
-    """Tell which groups units of any blocks are in after a round."""
-    found = ids.copy()
+def tell_leaders(where: Where, number: int, starts: Array) -> None:
+    """Collect what all blocks answered the units of this one: the group of each, which may be its own."""
+    ids = units_of(where, number, where.part, starts).ids
+    leaders = ids.copy()
     for block in range(len(starts) - 1):
         with where.open(f"fill-groups-{number}", block) as file:
-            units = file.array("units")
-            if len(units):
-                places = np.minimum(np.searchsorted(units, ids), len(units) - 1)
-                hit = units[places] == ids
-                found[hit] = file.array("leaders")[places[hit]]
-    return found
+            units = file.section("units", where.part)
+            leaders[np.searchsorted(ids, units)] = file.section("leaders", where.part)
+    where.write(
+        {"ids": ids, "heads": ids[::PIECE], "leaders": leaders},
+        dict.fromkeys(("ids", "leaders"), pieces_of(len(ids))),
+    )
+
+
+def leaders_of(where: Where, number: int, ids: Array, starts: Array) -> Array:
+    """Tell which groups units of any blocks are in after a round; the ids rise."""
+    return looked_up(where, f"tell-groups-{number}", "leaders", ids, starts)
 
 
 def merge_units(where: Where, number: int, starts: Array) -> None:
@@ -252,7 +281,8 @@ def sum_units(where: Where, number: int, starts: Array) -> dict[str, Any]:
     counts, columns, weights = _summed_in_pieces(units, parts["keys"], parts["weights"])
     ptr = np.concatenate(([0], np.cumsum(counts)))
     made = Units(units, ptr, columns, weights, degrees, loads)
-    where.write(made._asdict())
+    arrays = made._asdict() | {"heads": units[::PIECE]}
+    where.write(arrays, dict.fromkeys(("ids", "degrees", "loads"), pieces_of(len(units))))
     return {"units": len(units), "entries": len(columns)}
 
 

@@ -7,6 +7,7 @@ neighbors at the same distance, whatever the partitions are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.routing import routed_copies, routed_rows
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.tasks import Where
+from graphsoft.distributed.tasks import Record, Where
 from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import blocks
 
-__all__ = ["first_row", "join", "partition_of"]
+__all__ = ["MOST_NUMBERED", "MOST_PARTITIONS", "first_row", "join", "partition_of", "senders"]
 
 PART_BITS = 20  # of a key; the others are the first row
+MOST_PARTITIONS, MOST_NUMBERED = 1 << PART_BITS, 1 << (63 - PART_BITS)
 ROWS_AT_ONCE = 1 << 14  # whose lists are merged
 
 
@@ -38,10 +40,15 @@ def partition_of(keys: Array) -> Array:
     return keys & ((1 << PART_BITS) - 1)
 
 
-def join(run: Run, plan: Plan) -> None:
+def join(run: Run, plan: Plan) -> list[Array]:
     """Find the nodes of every partition and their nearest neighbors: stages "rows" and "points".
 
     Stage "merge-neighbors" has the lists; the building of edges forgets it.
+
+    Returns
+    -------
+    list of ndarray
+        For each partition the others whose nodes have neighbors in it.
     """
     chunks, parts = len(plan.chunks), plan.parts
     found = run.stage(
@@ -50,13 +57,31 @@ def join(run: Run, plan: Plan) -> None:
     )  # fmt: skip
     check_distinct(plan, sum(int(record["nodes"]) for record in found))
     run.stage("rows", number_rows, parts)
-    records = run.stage("merge-neighbors", merge_neighbors, parts, partitions=len(parts))
+    own = {"helpers": senders(found)}
+    records = run.stage("merge-neighbors", merge_neighbors, parts, own=own, partitions=len(parts))
     run.forget("find-neighbors")
     smallest = min(float(record["smallest"]) for record in records)
     if not np.isfinite(smallest):  # all neighbors are at distance 0, or there are none
         smallest = 1.0
     run.stage("points", keep_points, parts, chunks=chunks, sparse=plan.sparse, smallest=smallest)
     run.forget("route-rows")
+    return senders(records)
+
+
+def senders(records: Sequence[Record]) -> list[Array]:
+    """Tell each partition which others have written something for it.
+
+    A partition has to do with those around it, however many there are.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in senders([{"to": np.array([1, 2])}, {"to": np.array([2])}, {"to": []}])]
+    [[], [0], [0, 1]]
+    """
+    ones = np.repeat(np.arange(len(records), dtype=np.int32), [len(record["to"]) for record in records])
+    others = np.concatenate([np.asarray(record["to"], dtype=np.int32) for record in records])
+    counts = np.bincount(others, minlength=len(records))
+    return np.split(ones[np.argsort(others, kind="stable")], np.cumsum(counts)[:-1])
 
 
 def find_neighbors(
@@ -86,7 +111,8 @@ def find_neighbors(
     abroad = _lists(lent, indices, distances, keys, n_neighbors)
     arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
     where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
-    return {"rows": len(own), "nodes": int(mine.sum()), "seen": len(heads)}
+    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
+    return {"rows": len(own), "nodes": int(mine.sum()), "seen": len(heads), "to": to}
 
 
 def _searched(given: list[Any], metric: str, n_neighbors: int) -> tuple[Array, Array, Array, Array]:
@@ -128,8 +154,10 @@ def number_rows(where: Where) -> dict[str, Any]:
     return {"rows": len(rows)}
 
 
-def merge_neighbors(where: Where, partitions: int) -> dict[str, Any]:
+def merge_neighbors(where: Where, helpers: Array, partitions: int) -> dict[str, Any]:
     """Merge the lists that were found of each node, in its partition and in those that it is lent to.
+
+    `helpers` are the other partitions that found some.
 
     Beside the lists, the file has the first row and the local scale of each node, which may still be 0, and
     the first rows of neighbors in other partitions, in sections, one for each of these.
@@ -137,9 +165,7 @@ def merge_neighbors(where: Where, partitions: int) -> dict[str, Any]:
     part = where.part
     with where.open("find-neighbors", part) as file:
         first, keys, distances = (file.array(name) for name in ("first", "keys", "distances"))
-    for other in range(partitions):
-        if other == part:
-            continue
+    for other in helpers.tolist():
         with where.open("find-neighbors", other) as file:
             nodes = np.searchsorted(first, file.section("lent-first", part))
             more, lengths = file.section("lent-keys", part), file.section("lent-distances", part)
@@ -155,7 +181,8 @@ def merge_neighbors(where: Where, partitions: int) -> dict[str, Any]:
     ptr = np.searchsorted(partition_of(abroad), np.arange(partitions + 1))
     arrays = {"first": first, "keys": keys, "distances": distances, "scale": scale}
     where.write(arrays | {"abroad": first_row(abroad)}, {"abroad": ptr})
-    return {"nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf)}
+    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
+    return {"nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf), "to": to}
 
 
 def _nearest_of(keys: Array, distances: Array, count: int) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ of its nearest neighbor. Groups left lone would make the small graph a graph of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,17 +63,17 @@ def read_edges(file: ArrayFile) -> sp.csr_array:
     return sp.csr_array((weights, columns, ptr), shape=(len(ptr) - 1, width))
 
 
-def merge_nodes(where: Where, shares: Sequence[int] | None) -> Mapping[str, Any]:
+def merge_nodes(where: Where, share: int | None) -> Mapping[str, Any]:
     """Merge the nodes of a partition along its inner edges, with their degrees in the whole graph.
 
-    `shares` has the number of groups for each partition, where lone nodes and those without edges count in
-    addition; without it every node stays a group of its own.
+    `share` is the number of groups, where lone nodes and those without edges count in addition; without it
+    every node stays a group of its own.
     """
     with where.open("graph", where.part) as file:
         sent, cut, count = file.array("sent"), file.cut("sent"), file.shape("degrees")[0]
         group, groups, spared = np.arange(count, dtype=np.int32), count, 0
-        if shares is not None and count:
-            group, groups, spared = _merged(file, shares[where.part])
+        if share is not None and count:
+            group, groups, spared = _merged(file, share)
         degrees = file.array("degrees")[sent]
     part_of = np.full(count, where.part, dtype=np.int32)
     arrays = {"part": part_of, "group": group}
@@ -196,16 +196,16 @@ def _nearest(edges: sp.csr_array, group: Array, degrees: Array) -> Array:
     return best
 
 
-def number_groups(where: Where, before: str, groups: Sequence[int], offsets: Sequence[int]) -> None:
-    """Give the groups of all partitions their numbers; a node that is still lone is a group of its own.
+def number_groups(where: Where, before: str, groups: int, offsets: Array) -> None:
+    """Give the groups of a partition their numbers; a node that is still lone is a group of its own.
 
-    `groups` has how many groups each partition found, and `offsets` where its numbers begin.
+    `groups` is how many groups it found, and `offsets` has where the numbers of each partition begin.
     """
     with where.open(before, where.part) as file:
         part_of, group = file.array("part"), file.array("group")
     with where.open("graph", where.part) as file:
         sent, cut = file.array("sent"), file.cut("sent")
     lone = np.flatnonzero(group == NO_GROUP)
-    group[lone] = groups[where.part] + np.arange(len(lone))
-    number = np.asarray(offsets, dtype=np.int64)[part_of] + group
+    group[lone] = groups + np.arange(len(lone))
+    number = offsets[part_of] + group
     where.write({"group": number, "sent": number[sent]}, {"sent": cut})

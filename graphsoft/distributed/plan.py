@@ -19,6 +19,8 @@ __all__ = [
     "AS_JSON",
     "FIELDS",
     "PLAN",
+    "PROCESS",
+    "UNEVEN",
     "Plan",
     "check_distinct",
     "check_plan",
@@ -28,6 +30,11 @@ __all__ = [
     "settled",
 ]
 
+# Bytes of a process before it reads anything: the interpreter, NumPy, SciPy, Numba and the compiled loops, or
+# Dask.
+PROCESS = 220_000_000
+# The largest partition has so many times the rows of an average one, or fewer.
+UNEVEN = 1.2
 _VERSION = 1
 PLAN = "plan.json"
 # Fields of a plan and what they must be; the others are any JSON.

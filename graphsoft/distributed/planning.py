@@ -15,7 +15,8 @@ from graphsoft.distributed.contracting import bytes_needed as contracting_bytes
 from graphsoft.distributed.dealing import bytes_needed as graph_bytes
 from graphsoft.distributed.dividing import nodes_wanted
 from graphsoft.distributed.edge_files import PartitionedGraph
-from graphsoft.distributed.plan import Plan, earlier
+from graphsoft.distributed.joining import MOST_NUMBERED, MOST_PARTITIONS
+from graphsoft.distributed.plan import PROCESS, UNEVEN, Plan, earlier
 from graphsoft.distributed.point_memory import bytes_needed as points_bytes
 from graphsoft.distributed.sources import Source
 from graphsoft.errors import InputError, shown
@@ -35,15 +36,12 @@ __all__ = [
     "sweeps_bytes",
 ]
 
-# A process of Python with what it imports takes this much before it reads anything.
-OF_PROCESS = 200_000_000
 # The part of the memory that tasks are planned to use: the rest is for what allocators keep, and for what a
 # process reads and writes beside its tasks.
 USED = 0.75
-# The largest partition needs so many times what an average one does.
-UNEVEN = 1.25
-# Partitions are not larger than this, so that there is work for several processes.
-MOST_ROWS = 250_000
+# Partitions are not larger than this, so that there is work for several processes; but there are no more of
+# them than enough for many, because each has to do with others, and the client with all.
+MOST_ROWS, ENOUGH = 250_000, 1000
 # Rows that are read together: at most so many, and at least so many however long they are.
 MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 18, 1 << 8
 # The part of the memory that rows may take that are read together; they are copied several times.
@@ -97,9 +95,9 @@ def memory_of(given: Any, client: Any) -> int:
 
 
 def _checked(size: int) -> int:
-    least = ceil(1.1 * OF_PROCESS / USED)
+    least = ceil(1.1 * PROCESS / USED)
     if size < least:
-        problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(OF_PROCESS)}"
+        problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(PROCESS)}"
         raise InputError("max_memory", problem, f"allow at least {memory_text(least)}")
     return size
 
@@ -120,9 +118,9 @@ def chunk_rows_of(row_bytes: int, max_memory: int) -> int:
     Examples
     --------
     >>> chunk_rows_of(8 * 16, 2_000_000_000), chunk_rows_of(8 * 10_000, 1_000_000_000)
-    (262144, 572)
+    (262144, 552)
     """
-    fits = int(READ * (USED * max_memory - OF_PROCESS)) // max(1, row_bytes)
+    fits = int(READ * (USED * max_memory - PROCESS)) // max(1, row_bytes)
     return max(LEAST_AT_ONCE, min(MOST_AT_ONCE, fits))
 
 
@@ -146,6 +144,8 @@ def partitions_of(
     4
     >>> partitions_of(1_000_000, None, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     7
+    >>> partitions_of(10**9, None, 16_000_000_000, lambda count: {"sort-edges": 5e12 / count})
+    1000
     >>> partitions_of(1_000_000, 2, 1_000_000_000, lambda count: {"sort-edges": 5e9 / count})
     Traceback (most recent call last):
     graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB in the stage \
@@ -156,7 +156,8 @@ def partitions_of(
     def peak(count: int) -> tuple[float, str]:
         return max((size, stage) for stage, size in needed(count).items())
 
-    tried = [1 << power for power in range(rows.bit_length())]  # what a stage needs may grow again with more
+    # what a stage needs may grow again with more
+    tried = [1 << power for power in range(min(rows, MOST_PARTITIONS).bit_length())]
     enough = next((count for count in tried if peak(count)[0] <= room), None)
     if enough is None:
         size, stage = min(peak(count) for count in tried)
@@ -167,9 +168,11 @@ def partitions_of(
         middle = (low + least) // 2
         low, least = (low, middle) if peak(middle)[0] <= room else (middle, least)
     if given is None:
-        return max(least, min(rows, ceil(rows / MOST_ROWS)))
+        return max(least, min(ENOUGH, ceil(rows / MOST_ROWS)))
     if given > rows:
         raise InputError("partitions", f"got {given} for {rows} rows", f"use at most {rows}")
+    if given > MOST_PARTITIONS:
+        raise InputError("partitions", f"got {given}", f"use at most {MOST_PARTITIONS}")
     size, stage = peak(given)
     if size > room:
         problem = f"got {given}, and the largest {_needs(size, stage)}, where {_has(room)}"
@@ -223,6 +226,8 @@ def plan_of(
 
     How many partitions see each point is not known yet, `lends` is a guess.
     """
+    if data.n > MOST_NUMBERED:
+        raise InputError("X", f"has {data.n} rows", f"use a sample of at most {MOST_NUMBERED}")
     before = earlier(directory) or {}
     memory = before.get("max_memory", 0)
     if max_memory is not None or not memory:
@@ -280,7 +285,7 @@ def _of_levels(plan: Plan, neighbors: float) -> dict[str, float]:
 def _of_largest(needed: Mapping[str, float], partitions: int) -> dict[str, float]:
     """Count what the process of the largest partition needs, from what an average one does."""
     uneven = UNEVEN if partitions > 1 else 1.0
-    return {stage: OF_PROCESS + uneven * size for stage, size in needed.items()}
+    return {stage: PROCESS + uneven * size for stage, size in needed.items()}
 
 
 def _row_bytes(source: Source) -> int:

@@ -6,19 +6,17 @@ import math
 
 from graphsoft.distributed.cell_search import width_seen
 from graphsoft.distributed.cells import sample_size
-from graphsoft.distributed.plan import Plan
+from graphsoft.distributed.plan import PROCESS, UNEVEN, Plan
 from graphsoft.distributed.probing import PROBES
 from graphsoft.errors import NotEnoughMemory
 from graphsoft.fitting.memory import UNCERTAINTY, Extent, memory_text, needed
 
-__all__ = ["PROCESS", "bytes_needed", "check_largest", "list_length"]
+__all__ = ["bytes_needed", "check_largest", "list_length"]
 
-PROCESS = 170_000_000  # the interpreter, NumPy, SciPy, Numba, and the compiled loops
 LEARNING = 120_000_000  # scikit-learn, for the cells
 NUMBER, SINGLE = 8, 4
 
 # What the data decide; measured on clouds that touch, and on images.
-FULLEST = 1.12  # the largest partition, compared with the mean
 LENT = 0.6  # rows lent, for each row and each further cell that sees it
 LENT_UNKNOWN = 1.0  # the same where the number of cells is not known yet
 ABROAD = 1.0  # nodes of other partitions in the lists of a partition, for each of its own
@@ -54,7 +52,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     width = SINGLE * plan.features if row_bytes is None else row_bytes
     chunk = min(plan.chunk_rows, plan.rows)
     several = plan.partitions > 1
-    own = plan.rows / plan.partitions * (FULLEST if several else 1.0)
+    own = plan.rows / plan.partitions * (UNEVEN if several else 1.0)
     lent = _lent(plan) * own
     length = list_length(plan)
     entries = own * length

@@ -15,18 +15,19 @@ from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source
-from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.summing import summed
+from graphsoft.distributed.tasks import Where
 from graphsoft.errors import warn
 from graphsoft.neighbors.points import Points, first_copies
 
 __all__ = ["Routed", "route", "routed_copies", "routed_rows"]
 
 
-def route(run: Run, source: Source, plan: Plan) -> list[Record]:
+def route(run: Run, source: Source, plan: Plan) -> Array:
     """Sort the rows of every chunk by partition: stage "route-rows".
 
-    Its records tell how many distinct rows of a chunk each partition gets, and how many are lent to it. If
-    one gets so many that a process has no room for them, the run ends here.
+    Returns how many rows each partition gets, not counting copies in a chunk. If one gets so many, with those
+    lent to it, that a process has no room for them, the run ends here.
     """
     records = run.stage(
         "route-rows", route_rows, plan.chunks, source=source, metric=plan.metric,
@@ -35,11 +36,12 @@ def route(run: Run, source: Source, plan: Plan) -> list[Record]:
     empty = sum(int(record["without_direction"]) for record in records)
     if empty:
         warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
-    seen = np.sum([record["own"] + record["lent"] for record in records], axis=0)
-    routed = sum(int(record["own"].sum()) for record in records)
+    counts = summed(run, "route-rows", len(plan.chunks), ["own", "lent"])
+    own: Array = counts["own"]
+    routed, seen = int(own.sum()), int((own + counts["lent"]).max())
     check_distinct(plan, routed)
-    check_largest(plan, int(seen.max()), sum(int(record["bytes"]) for record in records) / routed)
-    return records
+    check_largest(plan, seen, sum(int(record["bytes"]) for record in records) / routed)
+    return own
 
 
 def route_rows(
@@ -69,6 +71,7 @@ def route_rows(
     to = parts[places, 1 + ranks]
     lent, lent_counts = places[np.lexsort((places, to))], np.bincount(to, minlength=partitions)
     arrays, cuts = _copies(parts[place, 0], start, heads[place], partitions)
+    arrays |= {"own": own_counts, "lent": lent_counts}
     for name, some, counts in (("", own, own_counts), ("lent-", lent, lent_counts)):
         ptr = np.append(0, np.cumsum(counts))
         numbers = {f"{name}rows": rows[some]} | ({"lent-owners": parts[lent, 0]} if name else {})
@@ -77,7 +80,7 @@ def route_rows(
         arrays, cuts = arrays | numbers | made, cuts | dict.fromkeys(numbers, ptr) | cut
     where.write(arrays, cuts)
     size = values.data.nbytes + values.indices.nbytes if source.sparse else values.nbytes
-    return {"own": own_counts, "lent": lent_counts, "without_direction": len(dead), "bytes": size}
+    return {"without_direction": len(dead), "bytes": size}
 
 
 def _copies(

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
+from graphsoft.distributed.arguments import keep, stage_of
 from graphsoft.distributed.doing import AGAIN, UNSOUND, Doing, Known, Stage
 from graphsoft.distributed.executors import Executor, InThisProcess
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.locking import held
-from graphsoft.distributed.tasks import Record, Where, Work
+from graphsoft.distributed.tasks import InFile, Record, Where, Work
 from graphsoft.errors import RunStopped
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import is_whole
@@ -90,8 +91,9 @@ class Run:
         self._write_stages()
 
     def stage(
-        self, name: str, work: Work, parts: Sequence[int], /, *, here: bool = False, **known: Any
-    ) -> list[Record]:
+        self, name: str, work: Work, parts: Sequence[int], /, *, here: bool = False,
+        own: Mapping[str, Sequence[Any]] | None = None, **known: Any,
+    ) -> list[Record]:  # fmt: skip
         """Do a task for each part, and return their records in the order of `parts`.
 
         Parameters
@@ -103,14 +105,19 @@ class Run:
         parts : sequence of int
         here : bool
             This process does it, whoever does other stages.
+        own : mapping of str to sequence, optional
+            Further arguments of which each part is told its own only, by its number.
         **known
-            The same for all parts; small.
+            The same for all parts. Large arrays and matrices are written to files once, those in tuples,
+            lists and dicts too, and tasks read them there.
         """
         if not _NAME.fullmatch(name) or name in self._known.stages:
             raise ValueError(f"{name!r} is no name of a stage, or that of another")
         if not isinstance(parts, range):
             parts = [int(part) for part in parts]
-        self._known.stages[name] = Stage(work, parts, known, here)
+        if not here:
+            known = self.kept(known)
+        self._known.stages[name] = Stage(work, parts, known, own or {}, here)
         self._write_stages()
         records = self._records(name)
         self._sums[name] = _summed(records)
@@ -118,6 +125,19 @@ class Run:
             self._delete(repaired)
         self._known.repaired.clear()
         return records
+
+    def kept(self, value: Any) -> Any:
+        """Write an argument of tasks to a file if it is large; `tasks.received` brings it back."""
+        if isinstance(value, tuple | list):
+            return type(value)(self.kept(each) for each in value)
+        if isinstance(value, dict):
+            return {name: self.kept(each) for name, each in value.items()}
+        stage = stage_of(value)
+        if stage is None:
+            return value
+        if stage not in self._known.stages:
+            self.stage(stage, keep, [0], here=True, value=value)
+        return InFile(stage)
 
     def forget(self, name: str) -> None:
         """Delete the files of a stage that no later stage reads; their records stay.

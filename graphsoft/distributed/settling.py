@@ -8,7 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.growing import Units, ends_of, leaders_of, places_in, replaced, units_of
+from graphsoft.distributed.growing import (
+    Units,
+    ends_of,
+    leaders_of,
+    looked_up,
+    pieces_of,
+    places_in,
+    replaced,
+    units_of,
+)
+from graphsoft.distributed.summing import BRANCH, branch
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, contraction
@@ -16,7 +26,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import move_nodes
 
-__all__ = ["cut_units", "label_nodes", "move_nodes_of", "number_nodes", "parts_of"]
+__all__ = ["count_nodes", "cut_units", "label_nodes", "move_nodes_of", "number_nodes", "place_nodes"]
 
 # A partition may have this many times the load of an average one.
 LARGEST = 1.1
@@ -68,44 +78,32 @@ def _room(loads: Array) -> Array:
     return np.asarray(np.maximum(0.0, LARGEST * loads.mean() - loads))
 
 
-def label_nodes(
-    where: Where, rounds: int, before_alone: Array, starts: Array, partitions: int
-) -> dict[str, Any]:
-    """Give the nodes of a block the partitions of their groups; nodes without edges go to all partitions."""
+def label_nodes(where: Where, before: int, rounds: int, alone: int, starts: Array, partitions: int) -> None:
+    """Give the nodes of a block the partitions of their groups; nodes without edges go to all partitions.
+
+    There are `alone` of these, and `before` of them in earlier blocks.
+    """
     with where.open("sort-edges", where.part) as file:
         counts = np.diff(file.array("ptr"))
     ids = np.arange(starts[where.part], starts[where.part + 1], dtype=np.int32)
     labels = np.empty(len(ids), dtype=np.int32)
-    alone = np.flatnonzero(counts == 0)
-    rank = before_alone[where.part] + np.arange(len(alone))
-    labels[alone] = rank * partitions // max(1, before_alone[-1])
+    bare = np.flatnonzero(counts == 0)
+    labels[bare] = (before + np.arange(len(bare))) * partitions // max(1, alone)
     some = np.flatnonzero(counts)
     groups = ids[some]
     for number in range(rounds):
-        groups = leaders_of(where, number, groups, starts)
+        different, groups = ends_of(groups)
+        groups = replaced(groups, leaders_of(where, number, different, starts))
     with where.open("cut-groups", 0) as file:
         labels[some] = file.array("labels")[np.searchsorted(file.array("ids"), groups)]
-    where.write({"labels": labels})
-    return _counted(labels, counts, partitions)
+    _write_labels(where, labels, counts, partitions)
 
 
-def _counted(labels: Array, counts: Array, partitions: int) -> dict[str, Any]:
-    return {
-        "counts": np.bincount(labels, minlength=partitions),
-        "loads": np.bincount(labels, counts + 1, partitions),
-    }
-
-
-def parts_of(where: Where, stage: str, name: str, nodes: Array, starts: Array) -> Array:
-    """Look up what a stage says of nodes of any blocks, which rise."""
-    found = [np.empty(0, dtype=np.int32)]
-    cuts = np.searchsorted(nodes, starts)
-    for block in range(len(starts) - 1):
-        some = nodes[cuts[block] : cuts[block + 1]]
-        if len(some):
-            with where.open(stage, block) as file:
-                found.append(file.array(name)[some - starts[block]])
-    return np.concatenate(found)
+def _write_labels(where: Where, labels: Array, counts: Array, partitions: int) -> None:
+    """Write the partitions of nodes, and how many nodes and which load each partition has of them."""
+    arrays = {"labels": labels, "counts": np.bincount(labels, minlength=partitions)}
+    arrays["loads"] = np.bincount(labels, counts + 1, partitions)
+    where.write(arrays, {"labels": pieces_of(len(labels))})
 
 
 def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partitions: int) -> dict[str, Any]:
@@ -114,13 +112,13 @@ def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partit
         ptr, columns, weights = (file.array(name) for name in ("ptr", "columns", "weights"))
     start, stop = int(starts[where.part]), int(starts[where.part + 1])
     ends, columns, first = _with_own(*ends_of(columns), start, stop)
-    found = parts_of(where, labels, "labels", ends, starts)
+    found = looked_up(where, labels, "labels", ends, starts)
     counts = np.diff(ptr)
     here = slice(first, first + stop - start)
     crossing = weights[np.repeat(found[here], counts) != found[columns]].sum()
     move_nodes(Rows(ptr, columns, weights), counts + 1, first, found, _room(loads) / (len(starts) - 1))
-    where.write({"labels": found[here]})
-    return {"crossing": crossing} | _counted(found[here], counts, partitions)
+    _write_labels(where, found[here], counts, partitions)
+    return {"crossing": crossing}
 
 
 def _with_own(ends: Array, places: Array, start: int, stop: int) -> tuple[Array, Array, int]:
@@ -139,13 +137,40 @@ def _with_own(ends: Array, places: Array, start: int, stop: int) -> tuple[Array,
     return np.concatenate([ends[:first], own, ends[last:]]), replaced(places, moved), first
 
 
-def number_nodes(where: Where, labels: str, first: Array) -> None:
+def count_nodes(where: Where, labels: str, blocks: int) -> None:
+    """Count for some blocks how many nodes the ones before them among these have in each partition."""
+    counts = []
+    for block in branch(where.part, blocks):
+        with where.open(labels, block) as file:
+            counts.append(file.array("counts"))
+    after = np.cumsum(counts, axis=0)
+    where.write({"before": after - counts, "all": after[-1]}, {"before": np.arange(len(counts) + 1)})
+
+
+def place_nodes(where: Where, branches: int) -> dict[str, Any]:
+    """Find the new number of the first node of each partition, in all blocks and in some of them."""
+    counts = []
+    for number in range(branches):
+        with where.open("count-nodes", number) as file:
+            counts.append(file.array("all"))
+    after = np.cumsum(counts, axis=0)
+    begins = np.concatenate(([0], np.cumsum(after[-1])))
+    where.write({"first": begins[:-1] + after - counts}, {"first": np.arange(branches + 1)})
+    return {"begins": begins}
+
+
+def number_nodes(where: Where, labels: str) -> None:
     """Give the nodes of a block new numbers, partition by partition, in their old order in each."""
+    number, place = divmod(where.part, BRANCH)
+    with where.open("place-nodes", 0) as file:
+        first = file.section("first", number)[0]
+    with where.open("count-nodes", number) as file:
+        first = first + file.section("before", place)[0]
     with where.open(labels, where.part) as file:
         found = file.array("labels")
     order = np.argsort(found, kind="stable")
-    counts = np.bincount(found, minlength=first.shape[1])
+    counts = np.bincount(found, minlength=len(first))
     begins = np.cumsum(counts) - counts
     numbers = np.empty(len(found), dtype=np.int32)
-    numbers[order] = np.arange(len(found)) + np.repeat(first[where.part] - begins, counts)
-    where.write({"numbers": numbers})
+    numbers[order] = np.arange(len(found)) + np.repeat(first - begins, counts)
+    where.write({"numbers": numbers}, {"numbers": pieces_of(len(numbers))})

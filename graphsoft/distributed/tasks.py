@@ -18,7 +18,7 @@ from graphsoft.available import peak_memory
 from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
 from graphsoft.errors import RunStopped
 
-__all__ = ["Record", "Task", "Where", "Work"]
+__all__ = ["InFile", "Record", "Task", "Where", "Work", "received"]
 
 Record = dict[str, Array]
 """What a task returns: arrays, and numbers as arrays without dimensions."""
@@ -67,6 +67,31 @@ class Where:
 
 
 @dataclass(frozen=True)
+class InFile:
+    """An argument that is in a file.
+
+    Attributes
+    ----------
+    stage : str
+        Its only task wrote it.
+    """
+
+    stage: str
+
+
+def received(where: Where, value: Any) -> Any:
+    """Read an argument if it is in a file, or those in a tuple, list or dict that are."""
+    if isinstance(value, tuple | list):
+        return type(value)(received(where, each) for each in value)
+    if isinstance(value, dict):
+        return {name: received(where, each) for name, each in value.items()}
+    if not isinstance(value, InFile):
+        return value
+    with where.open(value.stage, 0) as file:
+        return file.array("value") if "value" in file else file.rows("value")
+
+
+@dataclass(frozen=True)
 class Task:
     """One call of a function on one part; it is picklable, and calling it again gives the same.
 
@@ -75,7 +100,7 @@ class Task:
     where : Where
     work : callable
     known : mapping
-        Further arguments, all of them small: larger ones are in files.
+        Further arguments; of large ones it has an `InFile`.
     """
 
     where: Where
@@ -90,7 +115,7 @@ class Task:
         self._check_directory()
         where = replace(self.where, traffic=Traffic())
         began, began_cpu = time.perf_counter(), time.process_time()
-        found = self.work(where, **self.known) or {}
+        found = self.work(where, **received(where, dict(self.known))) or {}
         arrays = {name: np.asarray(value) for name, value in found.items()} | {
             "seconds": np.asarray(time.perf_counter() - began),
             "cpu_seconds": np.asarray(time.process_time() - began_cpu),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import scipy.sparse as sp
 
-from graphsoft.engine.blocks import Blocks, OneBlock, Seen, State
+from graphsoft.engine.blocks import Blocks, Found, OneBlock, Seen, State
 from graphsoft.engine.sweeps import log_likelihood_and_gap
 from graphsoft.graph.graph import Graph
 
@@ -45,9 +45,8 @@ def fit_of(blocks: Blocks, state: State, parents: sp.csr_array | None = None) ->
         Memberships in m clusters.
     parents : csr_array of shape (m, m_above), optional
     """
-    found = blocks.look(_assessed, state, parents=parents)
-    likelihood = sum(float(each["log_likelihood"]) for each in found)
-    return Fit(likelihood + 2.0 * blocks.degree_logs, max(float(each["gap"]) for each in found))
+    found = blocks.look(_assessed, _both_assessed, state, parents=parents)
+    return Fit(float(found["log_likelihood"]) + 2.0 * blocks.degree_logs, float(found["gap"]))
 
 
 def _assessed(seen: Seen, parents: sp.csr_array | None) -> dict[str, float]:
@@ -56,3 +55,8 @@ def _assessed(seen: Seen, parents: sp.csr_array | None) -> dict[str, float]:
         seen = replace(seen, memberships=upper, mass=parents.T @ seen.mass)
     log_likelihood, gap = log_likelihood_and_gap(seen)
     return {"log_likelihood": log_likelihood, "gap": gap}
+
+
+def _both_assessed(one: Found, other: Found) -> Found:
+    likelihood, gap = one["log_likelihood"] + other["log_likelihood"], max(one["gap"], other["gap"])
+    return {"log_likelihood": likelihood, "gap": gap}

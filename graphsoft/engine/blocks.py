@@ -7,9 +7,9 @@ machine there is one block, which is the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,23 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
 
-__all__ = ["Block", "Blocks", "Look", "OneBlock", "Seen", "State", "Step", "Stepped", "floor_of"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "Found",
+    "Join",
+    "Look",
+    "OneBlock",
+    "Seen",
+    "State",
+    "Step",
+    "Stepped",
+    "added",
+    "floor_of",
+    "joined_in_pairs",
+]
+
+Item = TypeVar("Item")
 
 # At an edge whose ends share no cluster, the model counts as this part of the weight expected by chance.
 UNEXPLAINED = 1e-3
@@ -124,7 +140,38 @@ class State:
 # They are functions of a module, called with what a block sees of a state, with the rows that its nodes have
 # in other states, and with further arguments. The same function with the same arguments works on all blocks.
 Step = Callable[..., Stepped]
-Look = Callable[..., Mapping[str, Any]]
+Found = Mapping[str, Any]  # numbers, arrays and sparse matrices by their names
+Look = Callable[..., Found]
+# Makes one of what was found in some blocks, and in those that follow.
+Join = Callable[[Found, Found], Found]
+
+
+def added(one: Found, other: Found) -> Found:
+    """Add up what has the same name."""
+    return {name: value + other[name] for name, value in one.items()}
+
+
+def joined_in_pairs(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item:
+    """Join items pair by pair, then the pairs, and so on; in memory are no more than ``1 + log2`` of them.
+
+    So a branch of 2, 4, 8, ... items that follow each other can be joined elsewhere, without any other bits.
+
+    Examples
+    --------
+    >>> joined_in_pairs("abcdefg", lambda one, other: f"({one}{other})")
+    '(((ab)(cd))((ef)g))'
+    """
+    joined: list[tuple[int, Item]] = []  # each with how many items it is made of
+    for item in items:
+        count, found = 1, item
+        while joined and joined[-1][0] == count:
+            found = join(joined.pop()[1], found)
+            count *= 2
+        joined.append((count, found))
+    found = joined.pop()[1]
+    while joined:
+        found = join(joined.pop()[1], found)
+    return found
 
 
 class Blocks(Protocol):
@@ -137,10 +184,8 @@ class Blocks(Protocol):
         """Take a step on every block: ``work(seen, *own_rows_of_others, **known)``."""
         ...
 
-    def look(
-        self, work: Look, state: State, others: Sequence[State] = (), **known: Any
-    ) -> list[Mapping[str, Any]]:
-        """Compute a few numbers or small arrays for every block, in the order of the blocks."""
+    def look(self, work: Look, join: Join, state: State, others: Sequence[State] = (), **known: Any) -> Found:
+        """Compute a few numbers, arrays or matrices for every block, and join them, see `joined_in_pairs`."""
         ...
 
     def forget(self, state: State) -> None:
@@ -182,11 +227,10 @@ class OneBlock:
         stepped = work(self.seen(state), *(other.held for other in others), **known)
         return self.begin(stepped.memberships, stepped.log_likelihood + 2.0 * self.degree_logs)
 
-    def look(
-        self, work: Look, state: State, others: Sequence[State] = (), **known: Any
-    ) -> list[Mapping[str, Any]]:
-        """Compute a few numbers or small arrays."""
-        return [work(self.seen(state), *(other.held for other in others), **known)]
+    def look(self, work: Look, join: Join, state: State, others: Sequence[State] = (), **known: Any) -> Found:
+        """Compute a few numbers, arrays or matrices."""
+        found: Found = work(self.seen(state), *(other.held for other in others), **known)
+        return found
 
     def forget(self, state: State) -> None:
         """Do nothing: a state that nobody has is gone."""

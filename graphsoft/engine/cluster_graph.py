@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
@@ -27,7 +25,7 @@ def cluster_graph(memberships: sp.csr_array, degrees: Array) -> Graph:
     array([[1.5, 0.5],
            [0.5, 0.5]])
     """
-    return graph_of_links([cluster_links(memberships, degrees)])
+    return graph_of_links(cluster_links(memberships, degrees))
 
 
 def cluster_links(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
@@ -43,15 +41,8 @@ def cluster_links(memberships: sp.csr_array, degrees: Array) -> sp.csr_array:
     return joined(list(map_pieces(piece, pieces_by_load(columns.indptr, max(1, LOAD // per_node)))), count)
 
 
-def graph_of_links(parts: Sequence[sp.csr_array]) -> Graph:
-    """Make the cluster graph of what `cluster_links` computes for all nodes, in parts.
-
-    They are added up pair by pair: with many parts this takes less time than one after another.
-    """
-    while len(parts) > 1:
-        pairs = list(zip(parts[::2], parts[1::2], strict=False))
-        parts = [(one + other).tocsr() for one, other in pairs] + list(parts[2 * len(pairs) :])
-    upper = parts[0]
+def graph_of_links(upper: sp.csr_array) -> Graph:
+    """Make the cluster graph of what `cluster_links` computes for all nodes."""
     return _symmetric_graph((upper + sp.triu(upper, 1).T).tocsr())
 
 

@@ -6,12 +6,11 @@ It works on a graph in blocks. What is done here with all of them together conce
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from operator import matmul
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +18,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import Fit, fit_of
-from graphsoft.engine.blocks import Blocks, Seen, State, Stepped
+from graphsoft.engine.blocks import Blocks, Found, Seen, State, Stepped
 from graphsoft.engine.cluster_graph import cluster_links, graph_of_links
 from graphsoft.engine.keeping import candidates, clusters_won
 from graphsoft.engine.polishing import Log, polish_level, with_rows
@@ -165,16 +164,17 @@ def _linked(
         parents, graphs, lost = _once_linked(blocks, state, divided, groups, chain, firm)
         if not any(lost):
             return state, parents, graphs
-        nodes: dict[int, Array] = {}
-        for number in {each.block for found in lost for each in found}:
-            places = [each.place for found in lost for each in found if each.block == number]
-            nodes[number] = np.unique(places)
+        nodes = np.array([(each.block, each.place) for found in lost for each in found])
         before, state = state, blocks.step(_held, state, (divided,), nodes=nodes)
         if before is not divided:
             blocks.forget(before)
         for level, found in enumerate(lost):
             for below in range(level):
                 firm[below][chain[below][[each.finest for each in found]]] = True
+
+
+# What is known of nodes that could be held: where they are, and their clusters.
+_OF_HELD = ("blocks", "places", "shares", "finest", "labels")
 
 
 @dataclass(frozen=True)
@@ -198,9 +198,8 @@ def _once_linked(
     parents, graphs, lost = list[sp.csr_array](), list[Graph](), list[list[_Node]]()
     for number, divided_from in enumerate(chain):
         upper = _from_finest(parents)[-1]
-        found = blocks.look(_links, state, (divided,), parents=upper, chain=divided_from)
-        count = int(found[0]["won"].shape[0])
-        graphs.append(graph_of_links([_matrix(each, count) for each in found]))
+        found = blocks.look(_links, _both_linked, state, (divided,), parents=upper, chain=divided_from)
+        graphs.append(graph_of_links(found["links"]))
         lost.append(_to_hold(found))
         if number < len(groups):
             own, stays = groups[number], np.flatnonzero(firm[number])
@@ -208,7 +207,7 @@ def _once_linked(
     return parents, graphs, lost
 
 
-def _links(seen: Seen, divided: sp.csr_array, parents: sp.csr_array | None, chain: Array) -> dict[str, Array]:
+def _links(seen: Seen, divided: sp.csr_array, parents: sp.csr_array | None, chain: Array) -> Found:
     """Find what nodes of a block tell of a level: links of its clusters, and who could be held.
 
     `parents` lead from the finest clusters to those of the level, `chain` to those that they were divided
@@ -221,32 +220,34 @@ def _links(seen: Seen, divided: sp.csr_array, parents: sp.csr_array | None, chai
     places = candidates(memberships, labels, won)
     shares = np.asarray(memberships[places, labels[places]]).ravel() if len(places) else np.zeros(0)
     return {
-        "won": won, "places": places, "shares": shares, "finest": finest[places], "labels": labels[places],
-        "ptr": links.indptr, "columns": links.indices, "values": links.data,
+        "links": links, "won": won, "blocks": np.full(len(places), seen.block.number), "places": places,
+        "shares": shares, "finest": finest[places], "labels": labels[places],
     }  # fmt: skip
 
 
-def _matrix(found: Mapping[str, Any], count: int) -> sp.csr_array:
-    return sp.csr_array((found["values"], found["columns"], found["ptr"]), shape=(count, count))
+def _both_linked(one: Found, other: Found) -> Found:
+    """Add up links, and keep who could be held: for a cluster that is the likeliest of none, one node.
+
+    It is that of largest share, or the first.
+    """
+    won = one["won"] | other["won"]
+    found = {name: np.concatenate([one[name], other[name]]) for name in _OF_HELD}
+    order = np.lexsort((found["places"], found["blocks"], -found["shares"], found["labels"]))
+    order = order[~won[found["labels"][order]]]
+    first = order[np.unique(found["labels"][order], return_index=True)[1]]
+    kept = {name: values[first] for name, values in found.items()}
+    return {"links": (one["links"] + other["links"]).tocsr(), "won": won, **kept}
 
 
-def _to_hold(found: Sequence[Mapping[str, Any]]) -> list[_Node]:
-    """Choose a node for every cluster that is the likeliest of none: that of largest share, or the first."""
-    won = np.logical_or.reduce([each["won"] for each in found])
-    sizes = [len(each["places"]) for each in found]
-    block = np.repeat(np.arange(len(found)), sizes)
-    place, share, finest, label = (
-        np.concatenate([each[name] for each in found]) for name in ("places", "shares", "finest", "labels")
-    )
-    order = np.lexsort((place, block, -share, label))
-    order = order[~won[label[order]]]
-    first = order[np.unique(label[order], return_index=True)[1]]
-    return [_Node(int(block[at]), int(place[at]), int(finest[at])) for at in first]
+def _to_hold(found: Found) -> list[_Node]:
+    """List the nodes that are to be held."""
+    nodes = zip(*(found[name].tolist() for name in ("blocks", "places", "finest")), strict=True)
+    return [_Node(*each) for each in nodes]
 
 
-def _held(seen: Seen, divided: sp.csr_array, nodes: Mapping[int, Array]) -> Stepped:
-    """Let nodes, listed for each block, belong to the cluster that they were divided into only."""
-    places = nodes.get(seen.block.number, np.empty(0, dtype=np.int64))
+def _held(seen: Seen, divided: sp.csr_array, nodes: Array) -> Stepped:
+    """Let nodes, by block and place, belong to the cluster that they were divided into, and to no other."""
+    places = np.unique(nodes[nodes[:, 0] == seen.block.number, 1])
     return Stepped(with_rows(seen.own, (places, divided[places])))
 
 

@@ -209,7 +209,7 @@ def _rows_at(file: ArrayFile, name: str, places: Array | None) -> sp.csr_array:
     count = file.shape(f"{name}/counts")[0]
     if len(places) and (places.min() < 0 or places.max() >= count):
         raise ValueError(f"{name} has no such rows")
-    if f"{name}/counts/ptr" not in file:
+    if not file.has_sections(f"{name}/counts"):
         return _matrix(file, name)[places]
     cut = file.cut(f"{name}/counts")
     sections, which = np.unique(np.searchsorted(cut, places, side="right") - 1, return_inverse=True)

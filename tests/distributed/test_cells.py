@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphsoft.distributed import cells
 from graphsoft.distributed.cell_search import Cells, seen_rows
 from graphsoft.distributed.cells import choose_cells, lends_needed
 from graphsoft.distributed.joining import first_row, join, partition_of
@@ -83,6 +84,25 @@ def test_the_probe_tells_what_is_found(tmp_path, make, partitions):
     assert found >= 0.95
     loads = [len(read(run, "rows", part)["rows"]) for part in plan.parts]
     assert max(loads) <= 1.3 * len(values) / partitions
+
+
+@pytest.mark.parametrize("make", [clouds, nested])
+def test_many_cells_are_found_in_steps_as_well(tmp_path, monkeypatch, make):
+    values, found = make(), []
+    for name, many in (("at once", 1024), ("in steps", 16)):
+        monkeypatch.setattr(cells, "MANY_CELLS", many)
+        monkeypatch.setattr(cells, "FEWER_EACH", cells.CELLS_EACH)  # as many of them
+        monkeypatch.setattr(cells, "MOST_LINKED", 2 * many)
+        plan = plan_of(values, 8, chunk_rows=1500)
+        run, source = Run(tmp_path / name), RowsInMemory(values)
+        choose_cells(run, source, plan)
+        own, recall = route(run, source, replace(plan, lends=1)), found_by_lending(run, source, plan)
+        chosen = Cells.read(run.where("cells", 0), "euclidean")
+        assert len(np.unique(chosen.centroids, axis=0)) == len(chosen.centroids) >= 100
+        assert (np.bincount(chosen.partition, minlength=8) > 0).all()
+        assert own.max() <= 1.3 * own.mean()
+        found.append(recall)
+    np.testing.assert_allclose(found[1], found[0], atol=0.03)
 
 
 def test_one_partition_needs_no_lending(tmp_path):
@@ -165,8 +185,7 @@ def test_rows_without_direction_are_dealt_to_all_partitions(tmp_path):
     run, source = Run(tmp_path), RowsInMemory(values)
     choose_cells(run, source, plan)
     with pytest.warns(GraphsoftWarning, match="400 rows have no direction"):
-        records = route(run, source, plan)
-    own = sum(record["own"] for record in records)
+        own = route(run, source, plan)
     assert own.sum() == 800
     assert own.max() < 260
 
@@ -184,7 +203,7 @@ def test_identical_rows_take_no_room(tmp_path):
     plan = plan_of(values, 4, lends=1)
     run, source = Run(tmp_path), RowsInMemory(values)
     choose_cells(run, source, plan)
-    own = sum(record["own"] for record in route(run, source, plan))
+    own = route(run, source, plan)
     assert own.sum() == 1000 + 20
     assert own.max() <= 1.3 * own.mean()
     join(run, plan)

@@ -15,7 +15,6 @@ from graphsoft.distributed import contracting
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dividing import (
     OF_ENTRY,
-    OF_PROCESS,
     PART,
     bytes_to_divide,
     divide,
@@ -24,6 +23,7 @@ from graphsoft.distributed.dividing import (
 )
 from graphsoft.distributed.files import open_arrays, rows_in_sections
 from graphsoft.distributed.merging import shares_of_goal
+from graphsoft.distributed.plan import PROCESS
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.dividing import Division
@@ -272,7 +272,7 @@ def test_groups_merge_again_until_their_graph_fits(tmp_path):
     found = contracted(tmp_path, graph, part, (8,), 400, limit)
     assert any(each.name.startswith("merge-again") for each in Path(tmp_path, "done").iterdir())
     assert 80 <= found.weights.shape[0] < 400
-    assert found.weights.nnz <= (limit * PART - OF_PROCESS) / OF_ENTRY
+    assert found.weights.nnz <= (limit * PART - PROCESS) / OF_ENTRY
     assert_sums(found, graph.adjacency.toarray())
     labels, _ = found.labels((8,))
     assert adjusted_rand(label, labels) > 0.95

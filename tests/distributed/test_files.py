@@ -125,6 +125,41 @@ def test_every_flipped_bit_is_found(tmp_path_factory, position, bit):
         read_all(path)
 
 
+def test_what_is_read_of_a_section_does_not_depend_on_how_many_others_there_are(tmp_path):
+    reads = []
+    for sections in (2, 2000):
+        path = tmp_path / str(sections)
+        cut = np.append(0, np.full(sections, 5)).cumsum()
+        write_arrays(path, {"a": np.arange(cut[-1])}, {"a": cut})
+        traffic = Traffic()
+        with open_arrays(path, traffic) as file:
+            opened = traffic.read
+            assert file.section("a", 1).tolist() == [5, 6, 7, 8, 9]
+            reads.append(traffic.read - opened)
+            with pytest.raises(Unreadable, match="no section"):
+                file.section("a", sections)
+    assert reads == [3 * 8 + 5 * 8] * 2
+
+
+@given(st.integers(0, 10**4), st.integers(0, 7))
+def test_every_flipped_bit_of_a_section_and_of_its_row_in_the_table_is_found(tmp_path_factory, position, bit):
+    path = tmp_path_factory.mktemp("files") / "x"
+    whole, cut = np.arange(7), np.array([0, 3, 3, 7])
+    write_arrays(path, {"b": whole}, {"b": cut})
+    content = bytearray(path.read_bytes())
+    begins = len(content) - 3 * 24 - whole.nbytes
+    content[begins + position % (len(content) - begins)] ^= 1 << bit
+    path.write_bytes(content)
+    found = []
+    with open_arrays(path) as file:
+        for section in range(3):
+            try:
+                assert file.section("b", section).tolist() == whole[cut[section] : cut[section + 1]].tolist()
+            except Unreadable:
+                found.append(section)
+    assert len(found) == 1
+
+
 BY_HAND = [
     "[]", "null", "3", "[" * 10**5, "{", '{"a": 5}', '{"a": ["O", [3], 0, 0]}', '{"a": ["|V8", [3], 0, 0]}',
     '{"a": ["<i4", [-1], 0, 0]}', '{"a": ["<i4", [1e400], 0, 0]}', '{"a": ["<i4", [1000000000000000], 0, 0]}',
@@ -142,3 +177,16 @@ def test_header_made_by_hand(tmp_path, header):
     )
     with pytest.raises(Unreadable), open_arrays(tmp_path / "a") as file:
         file.array("a")
+
+
+TABLES = ['["<i8", [3], 4, 0]', '["<i8", [1, 2], 4, 0]', '["<f8", [1, 3], 4, 0]', '["<i8", [], 4, 0]']
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_table_of_sections_made_by_hand(tmp_path, table):
+    text = ('{"a": ["<i4", [1], 0, null], "a/sections": ' + table + "}").encode()
+    content = struct.pack("<8sQI", b"gsparts1", len(text), zlib.crc32(text)) + text + b"\0" * 64
+    (tmp_path / "a").write_bytes(content)
+    for ask in (lambda file: file.section("a", 0), lambda file: file.array("a"), lambda file: file.cut("a")):
+        with pytest.raises(Unreadable), open_arrays(tmp_path / "a") as file:
+            ask(file)

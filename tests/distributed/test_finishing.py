@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphsoft.distributed.finishing import finish
+from graphsoft.distributed.finishing import finish, write_homes
+from graphsoft.distributed.run import Run
 from graphsoft.engine.blocks import OneBlock
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.fitted import FittedLevel
@@ -76,3 +77,16 @@ def test_memberships_labels_and_sizes_are_those_of_one_machine(tmp_path, partiti
         for row, (one, at) in enumerate(zip(home, place, strict=True), plan.chunk(chunk)[0]):
             assert np.flatnonzero(part == one)[at] == row
     assert not run.where("send-home", 0).file("send-home", 0).exists()
+
+
+def test_a_row_that_no_partition_sends_is_an_error(tmp_path):
+    run = Run(tmp_path)
+    for part, rows in enumerate(([0, 1, 4], [3])):
+        home = np.array([[row, 0, 0] for row in rows], dtype=np.int32)
+        run.where("send-home", part).write({"home": home}, {"home": np.array([0, len(rows)])})
+    with pytest.raises(RuntimeError, match="row 2 is in none of the 2 partitions"):
+        write_homes(run.where("homes", 0), levels=1, rows=5, chunk_rows=10, partitions=2)
+    home = np.array([[2, 0, 0], [3, 0, 0], [4, 0, 0]], dtype=np.int32)
+    run.where("send-home", 1).write({"home": home}, {"home": np.array([0, 3])})
+    with pytest.raises(RuntimeError, match="a row is in several of the 2 partitions"):
+        write_homes(run.where("homes", 0), levels=1, rows=5, chunk_rows=10, partitions=2)

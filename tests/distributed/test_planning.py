@@ -5,11 +5,19 @@ import pytest
 
 import graphsoft
 from graphsoft import InputError
-from graphsoft.distributed.plan import settled
-from graphsoft.distributed.planning import USED, memory_of, partitions_of, plan_of
+from graphsoft.distributed.joining import (
+    MOST_NUMBERED,
+    MOST_PARTITIONS,
+    PART_BITS,
+    first_row,
+    partition_of,
+)
+from graphsoft.distributed.plan import PROCESS, settled
+from graphsoft.distributed.planning import ENOUGH, USED, memory_of, partitions_of, plan_of
 from graphsoft.distributed.sources import source_of
 from graphsoft.fitting.settings import Settings
 from graphsoft.methods import METHODS
+from shared.made_rows import MadeRows
 
 X = np.random.default_rng(0).normal(size=(500, 5))
 
@@ -63,6 +71,32 @@ def test_the_least_number_of_partitions_fits_and_one_less_does_not(memory, each)
             partitions_of(rows, found - 1, memory, needed)
 
 
+def test_more_partitions_than_have_numbers_are_refused():
+    def needed(count):
+        return {"sweep": 1e15 / count}
+
+    assert partitions_of(10**12, MOST_PARTITIONS, 2 * 10**9, needed) == MOST_PARTITIONS
+    with pytest.raises(InputError, match=f"partitions: got {MOST_PARTITIONS + 1}.* at most"):
+        partitions_of(10**12, MOST_PARTITIONS + 1, 2 * 10**9, needed)
+    with pytest.raises(InputError, match="whatever the partitions are"):
+        partitions_of(10**12, None, 10**9, lambda count: {"sweep": 1e16 / count})
+    rows, parts = np.array([0, MOST_NUMBERED - 1]), np.array([MOST_PARTITIONS - 1, 5])
+    keys = (rows << PART_BITS) | parts
+    assert (first_row(keys) == rows).all()
+    assert (partition_of(keys) == parts).all()
+
+
+def test_more_rows_than_have_numbers_are_refused(tmp_path):
+    source = MadeRows(MOST_NUMBERED + 1, 3)
+    with pytest.raises(InputError, match=f"X: has {MOST_NUMBERED + 1} rows"):
+        plan_of(source, settings(), tmp_path, None, "1GB")
+
+
+def test_there_are_no_more_partitions_than_enough_unless_memory_asks_for_them():
+    assert partitions_of(10**9, None, 10**10, lambda count: {"sweep": 1e12 / count}) == ENOUGH
+    assert partitions_of(10**9, None, 10**10, lambda count: {"sweep": 3e13 / count}) == 4000
+
+
 def test_what_fits_in_no_partition_is_refused():
     with pytest.raises(InputError, match=r"max_memory: may need 2\.0 GB in the stage 'read-edges'"):
         partitions_of(1000, None, 10**9, lambda count: {"read-edges": 2e9})
@@ -112,7 +146,7 @@ def test_sparse_rows_are_as_long_as_the_first(tmp_path):
     rows = sp.random_array((5000, 30_000), density=0.2, format="csr", rng=np.random.default_rng(0))
     plan = plan_of(source_of(rows, tmp_path), settings((2,)), tmp_path, None, "1GB")
     assert plan.sparse
-    assert plan.chunk_rows == pytest.approx(1e9 * (USED - 0.2) / 12 / (12 * 6000), rel=0.05)
+    assert plan.chunk_rows == pytest.approx(1e9 * (USED - PROCESS / 1e9) / 12 / (12 * 6000), rel=0.05)
 
 
 def test_graphs_have_as_many_partitions_as_their_edges_need(tmp_path):

@@ -31,8 +31,7 @@ plan = plan_of(np.empty(({rows}, {features}), dtype=np.float32), chunk_rows=2000
 run = Run(Path({folder!r}))
 choose_cells(run, source, plan)
 route(run, source, plan)
-join(run, plan)
-build_blocks(run, plan)
+build_blocks(run, plan, join(run, plan))
 status = Path("/proc/self/status").read_text()
 print(int(status.split("VmHWM:")[1].split()[0]) * 1024)
 """

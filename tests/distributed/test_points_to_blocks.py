@@ -137,9 +137,9 @@ def test_weights_follow_from_the_lists_as_on_one_machine(tmp_path, name, weights
     run, source = Run(tmp_path), RowsInMemory(values)
     choose_cells(run, source, plan)
     route(run, source, plan)
-    join(run, plan)
+    askers = join(run, plan)
     lists = [read(run, "merge-neighbors", part) for part in plan.parts]
-    build_blocks(run, plan)
+    build_blocks(run, plan, askers)
     found, degrees, node = assembled(run, plan)
     first, keys, distances = (
         np.concatenate([each[n] for each in lists]) for n in ("first", "keys", "distances")

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphsoft.distributed import sweeping
-from graphsoft.engine.blocks import OneBlock, State, Stepped, floor_of
+from graphsoft.distributed import arguments
+from graphsoft.engine.blocks import OneBlock, State, Stepped, added, floor_of
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
@@ -31,6 +31,10 @@ def spread(seen, *others, power):
 
 def grouped(seen, *, groups):
     return Stepped(sp.csr_array(seen.own @ groups))
+
+
+def numbered(seen):
+    return {"clusters": sp.csr_array(seen.own.T @ seen.own), "numbers": np.array([seen.block.number])}
 
 
 def counted(seen):
@@ -60,32 +64,40 @@ def test_a_step_in_blocks_is_the_step_on_the_graph(tmp_path, partitions):
     assert np.isclose(state.log_likelihood, sums + 2 * (logs * np.log(logs)).sum())
 
 
-def test_looks_come_in_the_order_of_the_blocks(tmp_path):
+def in_order(one, other):
+    """A join: numbers of blocks one after the other, matrices summed."""
+    numbers = np.concatenate([one["numbers"], other["numbers"]])
+    return {"clusters": one["clusters"] + other["clusters"], "numbers": numbers}
+
+
+def test_what_looks_find_is_joined_in_the_order_of_the_blocks(tmp_path):
     n, m = 30, 4
     weights, part, labels = random_weights(n), np.arange(n) % 3, np.arange(n) % m
     _, blocks = blocks_of(tmp_path, weights, part, 3, labels, [m])
     begun = blocks.begin()
-    found = blocks.look(counted, begun)
-    assert [each["nodes"] for each in found] == [10, 10, 10]
-    for number, each in enumerate(found):
-        own = one_cluster_each(labels[part == number], m)
-        assert (each["clusters"] != sp.csr_array(own.T @ own)).nnz == 0
-        assert (each["mass"] == begun.mass).all()
+    own = one_cluster_each(labels, m)
+    found = blocks.look(counted, added, begun)
+    assert found["nodes"] == n
+    assert (found["clusters"] != sp.csr_array(own.T @ own)).nnz == 0
+    assert np.allclose(found["mass"], 3 * begun.mass)
+    found = blocks.look(numbered, in_order, begun)
+    assert found["numbers"].tolist() == [0, 1, 2]
+    assert (found["clusters"] != sp.csr_array(own.T @ own)).nnz == 0
 
 
-def test_large_arguments_and_many_masses_go_through_files(tmp_path, monkeypatch):
+def test_large_arguments_go_through_files(tmp_path, monkeypatch):
     n, m = 30, 8
     weights, part, labels = random_weights(n), np.arange(n) % 3, np.arange(n) % m
     groups = one_cluster_each(np.arange(m) % 3, 3)
     found = []
     for folder, bound in (("small", 1 << 20), ("large", 1)):
-        monkeypatch.setattr(sweeping, "LARGE", bound)
-        monkeypatch.setattr(sweeping, "MANY", bound)
+        monkeypatch.setattr(arguments, "LARGE", bound)
         run, blocks = blocks_of(tmp_path / folder, weights, part, 3, labels, [m])
         state = blocks.step(grouped, blocks.step(spread, blocks.begin(), power=0.0), groups=groups)
         found.append((state.mass, assembled(run, state, part, 3)))
         kept = sorted(path.name for path in (tmp_path / folder / "parts").glob("known-*"))
-        assert len(kept) == (0 if folder == "small" else 3)  # groups, and the masses of two states
+        # groups, the masses of two states, and the weights, partitions and labels that blocks are made of
+        assert len(kept) == (0 if folder == "small" else 6)
     assert all((one == two).all() for one, two in zip(*found, strict=True))
 
 
@@ -117,10 +129,12 @@ class SummedByPart(OneBlock):
         self.floor = floor_of(sum(float(degrees[a:b].sum()) for a, b in pairwise(cuts)))
 
     def begin(self, memberships, log_likelihood=np.nan):
-        mass = np.zeros(memberships.shape[1])
-        for start, stop in pairwise(self.cuts):
-            mass += memberships[start:stop].T @ self.block.degrees[start:stop]
-        return State(mass, log_likelihood, memberships)
+        masses = [
+            memberships[start:stop].T @ self.block.degrees[start:stop] for start, stop in pairwise(self.cuts)
+        ]
+        while len(masses) > 1:  # pair by pair; the last of an odd number waits
+            masses = [sum(masses[at : at + 2]) for at in range(0, len(masses), 2)]
+        return State(masses[0], log_likelihood, memberships)
 
 
 @pytest.mark.parametrize("weight_type", [np.float32, np.float64])

@@ -1,5 +1,8 @@
 """Blocks of a graph give what the graph gives as one block, step by step and as a whole."""
 
+from functools import reduce
+from itertools import permutations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,11 +12,11 @@ from hypothesis import strategies as st
 from graphsoft.deadline import Deadline
 from graphsoft.engine import polishing
 from graphsoft.engine.assessing import assess, fit_of
-from graphsoft.engine.blocks import OneBlock
+from graphsoft.engine.blocks import OneBlock, joined_in_pairs
 from graphsoft.engine.cluster_graph import cluster_graph, cluster_links, graph_of_links
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.polishing import Log, polish_level, refine
-from graphsoft.fitting.descending import _to_hold, descend, fits
+from graphsoft.fitting.descending import _both_linked, _to_hold, descend, fits
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 from graphsoft.methods import Relation
@@ -156,11 +159,28 @@ def test_the_fit_of_any_level_is_that_of_the_graph(example, count):
         assert found.gap == pytest.approx(expected.gap, rel=1e-9, abs=1e-9)
 
 
+def paired(items):
+    """Items joined level by level; the last of an odd number waits."""
+    while len(items) > 1:
+        items = ["".join(("(", *items[at : at + 2], ")")) if at + 1 < len(items) else items[at]
+                 for at in range(0, len(items), 2)]  # fmt: skip
+    return items[0]
+
+
+@given(st.integers(1, 200), st.integers(0, 6))
+def test_branches_can_be_joined_elsewhere(count, power):
+    items = [f"{number}," for number in range(count)]
+    branches = [items[at : at + 2**power] for at in range(0, count, 2**power)]
+    joined = [joined_in_pairs(branch, lambda one, other: f"({one}{other})") for branch in branches]
+    assert joined_in_pairs(joined, lambda one, other: f"({one}{other})") == paired(items)
+
+
 @given(parted())
 def test_cluster_graphs_are_sums_over_blocks(example):
     graph, part, count, S = example
     links = [cluster_links(sp.csr_array(S[part == p]), graph.degrees[part == p]) for p in range(count)]
-    found, expected = graph_of_links(links), cluster_graph(sp.csr_array(S), graph.degrees)
+    found = graph_of_links(joined_in_pairs(links, lambda one, other: (one + other).tocsr()))
+    expected = cluster_graph(sp.csr_array(S), graph.degrees)
     np.testing.assert_allclose(found.adjacency.toarray(), expected.adjacency.toarray(), rtol=1e-12)
 
 
@@ -237,25 +257,27 @@ def test_every_cluster_keeps_a_point_in_some_block():
             assert len(np.unique(likeliest(shares.tocsr()))) == shares.shape[1]
 
 
-def told(won, *nodes):
+def told(number, won, *nodes):
     """What a block tells: the clusters won, and place, share, finest cluster and cluster of some nodes."""
     columns = np.array(nodes, dtype=float).reshape(-1, 4).T
     places, finest, labels = (columns[at].astype(int) for at in (0, 2, 3))
     return {
         "won": np.array(won), "places": places, "shares": columns[1], "finest": finest, "labels": labels,
+        "blocks": np.full(len(places), number), "links": sp.csr_array((3, 3)),
     }  # fmt: skip
 
 
 def test_the_node_of_largest_share_is_held_and_of_equal_ones_the_first():
     nobody = [False, False, False]
     blocks = [
-        told(nobody, (7, 0.25, 4, 0), (3, 0.5, 5, 1)),
-        told([False, False, True], (6, 0.5, 3, 0), (1, 0.5, 8, 1)),
-        told(nobody, (2, 0.5, 2, 0), (0, 0.9, 9, 2)),
+        told(0, nobody, (7, 0.25, 4, 0), (3, 0.5, 5, 1)),
+        told(1, [False, False, True], (6, 0.5, 3, 0), (1, 0.5, 8, 1)),
+        told(2, nobody, (2, 0.5, 2, 0), (0, 0.9, 9, 2)),
     ]
-    found = [(each.block, each.place, each.finest) for each in _to_hold(blocks)]
-    assert found == [(1, 6, 3), (0, 3, 5)]
-    assert _to_hold([told(nobody), told(nobody)]) == []
+    for order in permutations(blocks):
+        found = [(each.block, each.place, each.finest) for each in _to_hold(reduce(_both_linked, order))]
+        assert found == [(1, 6, 3), (0, 3, 5)]
+    assert _to_hold(_both_linked(told(0, nobody), told(1, nobody))) == []
 
 
 def test_levels_stay_divided_without_time():

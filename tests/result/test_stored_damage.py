@@ -83,7 +83,7 @@ def with_array(stored, path, name, change):
     mark = mark_of(stored.plan)
     with open_arrays(path, mark=mark) as file:
         arrays = {each: file.array(each) for each in file}
-        cuts = {each: file.cut(each) for each in file if f"{each}/ptr" in file}
+        cuts = {each: file.cut(each) for each in file if file.has_sections(each)}
     length = arrays[name].shape[:1]
     arrays[name] = change(arrays[name])
     write_arrays(path, arrays, cuts if arrays[name].shape[:1] == length else None, mark)

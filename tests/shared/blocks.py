@@ -1,6 +1,7 @@
 """Graphs in blocks for tests: in memory, split in any way, and steps on a graph that is one block."""
 
 import pickle
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,8 +75,8 @@ class BlocksInMemory:
             worth += each.log_likelihood
         return self._state([each.memberships for each in found], worth + 2.0 * self.degree_logs)
 
-    def look(self, work, state, others=(), **known):
-        return [work(*each, **known) for each in self._seen(state, others)]
+    def look(self, work, join, state, others=(), **known):
+        return reduce(join, [work(*each, **known) for each in self._seen(state, others)])
 
     def forget(self, state):
         assert all(each is not state for each in self.gone), "a state is forgotten twice"

@@ -63,8 +63,7 @@ def joined_in_blocks(folder, values, plan):
     run, source = Run(folder), RowsInMemory(values)
     choose_cells(run, source, plan)
     route(run, source, plan)
-    join(run, plan)
-    return run, build_blocks(run, plan)
+    return run, build_blocks(run, plan, join(run, plan))
 
 
 def read(run, stage, part):
