@@ -1,9 +1,9 @@
 """Arrays in files: each appears whole or not at all, and what is read of it is checked.
 
 A file begins with the mark of what it belongs to, and with a header in JSON that says where each array lies.
-An array may be cut into sections along its first axis. A table says where each section begins and ends, and has
-its checksum; so to read a section takes one row of the table, however many others there are. Arrays without
-sections have their checksums in the header.
+An array may be cut into sections along its first axis. A table says where each section begins and ends, and
+has its checksum; so to read a section takes one row of the table, however many others there are. Arrays
+without sections have their checksums in the header.
 """
 
 from __future__ import annotations
