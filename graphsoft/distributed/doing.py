@@ -282,7 +282,7 @@ class Doing:
         quiet = time.monotonic() - self._quiet_since
         if quiet < self._known.patience or not self._tries:
             return
-        if workers.there == 0:
+        if workers.there == workers.silent:
             raise self._stopped(
                 [*self._missing], f"there has been no worker that takes tasks for {quiet:.0f} s",
                 "start workers, or give them more memory if they are paused, and call again",
