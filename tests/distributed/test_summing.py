@@ -119,6 +119,20 @@ class Watching(InThisProcess):
         super().submit(task, key)
 
 
+def test_partitions_open_files_of_those_around_them_only(tmp_path, monkeypatch):
+    opened, original = Counter(), Where.open
+
+    def counted(where, stage, part):
+        opened[where.stage, where.part] += 1
+        return original(where, stage, part)
+
+    monkeypatch.setattr(Where, "open", counted)
+    line = np.sort(np.random.default_rng(0).normal(size=(300, 1)), axis=0)
+    graphsoft.hierarchy(line, [6, 2], directory=tmp_path, partitions=30, n_neighbors=3)
+    for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges", "graph", "sum-edges-1"):
+        assert 1 < max(opened[stage, part] for part in range(30)) < 15
+
+
 @pytest.mark.parametrize("kind", ["points", "graph"])
 def test_tasks_are_told_as_much_of_many_partitions_as_of_few(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(arguments, "LARGE", 128)
