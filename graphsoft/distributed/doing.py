@@ -27,7 +27,7 @@ PAUSE = 0.5  # seconds until there is another look at workers and at tasks that 
 FLOOR = 10.0  # no task is tried a second time earlier than after so many seconds,
 SPARE = 60.0  # or after so many where none of its stage has ended yet, and workers have nothing to do,
 UNKNOWN = 600.0  # or after so many where all of them have
-TRIES = 3  # at the same time; then the first is given up for another, and the waits become longer and longer
+TRIES = 3  # at the same time; then the last is given up for another, after longer and longer waits
 # A worker's death is first its scheduler's affair, which tries the task again, in Dask on three more workers.
 KILLS = 3
 UNSOUND = "see that the disk is sound, and that all workers and this process see the same directory"
@@ -268,7 +268,7 @@ class Doing:
             tries = self._keys(place)  # the first comes first
             since = max(self._tries[key].since for key in tries)
             if now - since > 3.0 ** self._late[place] * self._deadline(place[0], workers):
-                self._cancel(tries[: max(0, 1 + len(tries) - TRIES)])
+                self._cancel(tries[TRIES - 1 :])
                 self._late[place] += 1
                 self._begin(place)
 
@@ -286,7 +286,7 @@ class Doing:
         quiet = time.monotonic() - self._quiet_since
         if quiet < self._known.patience or not self._tries:
             return
-        if workers.there == 0:
+        if workers.there == workers.silent:
             raise self._stopped(
                 [*self._missing], f"there has been no worker that takes tasks for {quiet:.0f} s",
                 "start workers, or give them more memory if they are paused, and call again",

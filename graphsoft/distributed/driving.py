@@ -23,6 +23,7 @@ from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
+from graphsoft.distributed.given import ABOUT
 from graphsoft.distributed.joining import join
 from graphsoft.distributed.plan import PLAN, Plan, earlier, mark_of, same, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
@@ -47,8 +48,8 @@ __all__ = ["drive"]
 # What the system says of a file of the directory that is not for this process, or is none.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 # What a run writes before its result; the plan goes last, so that nothing is left that is not of it.
-DATA = (f"{GIVEN}/*.arrays", f"{GIVEN}/*.json")
-WORK = ("done/*/*.arrays", "parts/*/*.arrays", STAGES, PLAN)
+DATA = (f"{GIVEN}/[0-9]*.arrays", f"{GIVEN}/{ABOUT}", f"{GIVEN}/source-*.json")
+WORK = ("done/*/[0-9]*.arrays", "parts/*/[0-9]*.arrays", STAGES, PLAN)
 FOLDERS = (GIVEN, "done/*", "done", "parts/*", "parts")
 
 
@@ -117,7 +118,7 @@ def _planned(
     partitions: int | None,
     lends: int,
 ) -> tuple[Source | PartitionedGraph, Plan]:
-    """See the data, and settle what will be done with them."""
+    """See the data, and settle what will be done with them; a call that is refused leaves no data behind."""
     kept = (folder / GIVEN).exists()
     try:
         _restore_plan(folder)

@@ -24,8 +24,9 @@ Key = tuple[str, int, int]
 
 LOOK = 1.0  # seconds between two looks at which workers there are
 AVOIDED = 60.0  # seconds for which a worker that did not answer gets no further task
-SILENT = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
+QUIET = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
 BEATS = 10  # and no earlier than when so many signs of life are missing
+RUNNING, SILENT = "running", "silent"  # states of workers; the first is a word of Dask's, which has others
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,14 @@ class Workers:
     room : int
         How many tasks should be submitted and not yet ended: some for each worker, so that it need not wait
         for its next one.
+    silent : int
+        How many of those that are there have given no sign of life for a while, as far as is known.
     """
 
     there: int
     died: int
     room: int
+    silent: int = 0
 
 
 @runtime_checkable
@@ -144,7 +148,7 @@ class DaskFutures:
         self._client = client
         self._futures: dict[Key, Any] = {}
         self._done: SimpleQueue[Key] = SimpleQueue()
-        self._there: dict[str, bool] = {}  # the workers, and whether they take tasks
+        self._there: dict[str, str] = {}  # the workers and their states
         self._died, self._looked = 0, -LOOK
         self._avoided: dict[str, float] = {}
 
@@ -152,8 +156,8 @@ class DaskFutures:
         """Submit a future; a second try of a task that still runs goes to another worker."""
         self._avoid_holders(key)
         chosen: list[str] | None = None
-        if self._avoided or not all(self._there.values()):
-            chosen = sorted(self._running() - self._avoided.keys()) or None
+        if self._avoided or self._that_are(SILENT):
+            chosen = sorted(self._that_are(RUNNING) - self._avoided.keys()) or None
         try:
             future = self._client.submit(
                 _one_at_a_time, task, key=key, pure=False, workers=chosen,
@@ -196,11 +200,12 @@ class DaskFutures:
             self._avoided = {
                 worker: until for worker, until in self._avoided.items() if until > now and worker in there
             }
-        count = len(self._running())
-        return Workers(count, self._died, 2 * max(1, count))
+        silent = len(self._that_are(SILENT))
+        count = len(self._that_are(RUNNING)) + silent
+        return Workers(count, self._died, 2 * max(1, count), silent)
 
-    def _running(self) -> set[str]:
-        return {worker for worker, running in self._there.items() if running}
+    def _that_are(self, state: str) -> set[str]:
+        return {worker for worker, its in self._there.items() if its == state}
 
     def _end(self, key: Key) -> Ended | None:
         future = self._futures.pop(key, None)
@@ -228,18 +233,18 @@ class DaskFutures:
         return ConnectionError(f"the scheduler of Dask cannot be reached ({type(error).__name__}: {error})")
 
 
-def _workers_there(dask_scheduler: Any) -> dict[str, bool]:
-    """List the workers of a scheduler, and whether they take tasks.
+def _workers_there(dask_scheduler: Any) -> dict[str, str]:
+    """List the workers of a scheduler, and their states.
 
-    One that has too little memory left takes none, nor does one that has stopped, which stays among the
-    workers of the scheduler for some minutes.
+    One that has too little memory left takes no tasks. One that has stopped stays among the workers of the
+    scheduler for some minutes, and would get tasks.
     """
     from distributed.scheduler import heartbeat_interval
 
     workers = dask_scheduler.workers
-    since = time.time() - max(SILENT, BEATS * heartbeat_interval(len(workers)))
+    since = time.time() - max(QUIET, BEATS * heartbeat_interval(len(workers)))
     return {
-        worker: state.status.name == "running" and state.last_seen > since
+        worker: SILENT if state.status.name == RUNNING and state.last_seen < since else state.status.name
         for worker, state in workers.items()
     }
 

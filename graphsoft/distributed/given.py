@@ -29,6 +29,7 @@ from graphsoft.parallel import blocks
 from graphsoft.storage.atomic import write_atomic
 
 __all__ = [
+    "ABOUT",
     "GivenRows",
     "checked_table",
     "digest_of",

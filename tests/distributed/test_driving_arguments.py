@@ -77,7 +77,9 @@ def test_wrong_rows_leave_the_directory_to_the_right_ones(tmp_path):
 
 
 def test_refused_calls_delete_nothing_of_a_result_or_of_others(tmp_path):
-    theirs = [tmp_path / folder / "letter.txt" for folder in ("given", "parts/mail", "done")]
+    theirs = [
+        tmp_path / each for each in ("given/letter.json", "parts/mail/letter.arrays", "done/letter.txt")
+    ]
     for path in theirs:
         path.parent.mkdir(parents=True)
         path.touch()

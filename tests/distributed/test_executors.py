@@ -178,6 +178,19 @@ def test_task_that_is_killed_too_often(tmp_path):
     assert executor.tries("pass-on").count(4) == doing.KILLS
 
 
+def test_workers_that_are_all_silent(tmp_path):
+    class Silent(Scripted):
+        def workers(self):
+            return Workers(there=2, died=0, room=4, silent=2)
+
+    executor = Silent({("make-numbers", part, 0): "lost" for part in range(PARTS)})
+    with (
+        Run(tmp_path, executor, patience=0.3) as run,
+        pytest.raises(graphsoft.RunStopped, match=r"there has been no worker that takes tasks for 0 s"),
+    ):
+        run_stages(run)
+
+
 def test_workers_that_die_faster_than_tasks_end(tmp_path):
     class Dying(Scripted):
         def ended(self, seconds):

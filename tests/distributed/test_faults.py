@@ -20,7 +20,8 @@ from graphsoft.distributed import doing, executors
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
-from shared.toy_stages import PARTS, STAGES, TASKS, executions, run_stages
+from graphsoft.distributed.tasks import Task, Where
+from shared.toy_stages import PARTS, STAGES, TASKS, executions, make, run_stages
 from shared.worker_processes import alive, ended
 
 TESTS = Path(__file__).parents[1]
@@ -85,23 +86,31 @@ def test_stopped_worker(client, tmp_path, answer, monkeypatch):
             os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
 
 
-def test_worker_that_was_stopped_is_not_there(client, tmp_path, answer, monkeypatch):
-    monkeypatch.setattr(executors, "SILENT", 3.0)
+def test_worker_that_is_silent_gets_no_tasks(client, tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(executors, "QUIET", 3.0)
     monkeypatch.setattr(executors, "BEATS", 1)
     alive(client)
     stopped = next(iter(client.cluster.workers.values())).pid
     os.kill(stopped, signal.SIGSTOP)
     try:
         executor, until = executor_of(client), time.monotonic() + 60
-        while executor.workers().there != 1:
+        while executor.workers().silent != 1:
             assert time.monotonic() < until
             time.sleep(0.05)
+        for part in range(PARTS):
+            executor.submit(
+                Task(Where(str(tmp_path), "make-numbers", part), make, {"seed": 3}), ("a", part, 1)
+            )
+        ended, until = [], time.monotonic() + 40
+        while len(ended) < PARTS:  # those that the silent one had got would not end
+            assert time.monotonic() < until
+            ended += executor.ended(1.0)
         with Run(tmp_path, executor) as run:
             assert run_stages(run) == answer
     finally:
         os.kill(stopped, signal.SIGCONT)
     until = time.monotonic() + 60
-    while executor.workers().there != 2:
+    while executor.workers().silent:
         assert time.monotonic() < until
         time.sleep(0.05)
 
