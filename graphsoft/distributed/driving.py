@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -16,8 +13,8 @@ from graphsoft.aliases import Progress
 from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
+from graphsoft.distributed.directories import checked_directory, faults_of, refuse_folder_of
 from graphsoft.distributed.dividing import divide
-from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
@@ -25,18 +22,17 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, earlier, same, settled
+from graphsoft.distributed.plan import Plan, earlier, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
-from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.sources import Source, lists_paths, source_of
-from graphsoft.distributed.summary import Summary, read_summary, write_summary
+from graphsoft.distributed.sources import Source, source_of
+from graphsoft.distributed.summary import Summary, is_finished, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, RunStopped, shown, warn
+from graphsoft.errors import InputError, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
@@ -44,9 +40,6 @@ from graphsoft.input.checks import integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
-
-# What the system says of a file of the directory that is not for this process, or is none.
-REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 
 def drive(
@@ -75,21 +68,21 @@ def drive(
     partitions : int, optional
     progress : callable, optional
     """
-    folder = _folder(directory)
-    _refuse_folder_of(X, folder, directory)
+    folder = checked_directory(directory)
+    refuse_folder_of(X, folder, directory)
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
     lends, damaged = LENDS, False
     while True:
-        with _faults_of(folder), Run(folder, executor_of(client), progress) as run:
+        with faults_of(folder), Run(folder, executor_of(client), progress) as run:
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
             _restore_plan(folder)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
             try:
-                if not damaged and _is_finished(folder, plan):
+                if not damaged and is_finished(folder, plan):
                     check_result(run, plan)
                 else:
                     _Drive(run, plan, settings, method, partitions).drive(data)
@@ -101,22 +94,6 @@ def drive(
                 if damaged:
                     raise
                 damaged = True
-
-
-@contextmanager
-def _faults_of(folder: Path) -> Iterator[None]:
-    """Say what is wrong where a file of the directory cannot be written or read."""
-    try:
-        yield
-    except OSError as error:
-        name = error.filename if isinstance(error.filename, str) else ""
-        if error.errno in FULL:
-            remedy = "make room, and call again: what is done is kept"
-            raise RunStopped(Path(name).name or "run", [], f"the disk is full ({error})", remedy) from error
-        if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
-            raise
-        problem = f"{name!r} cannot be used: {error.strerror}"
-        raise InputError("directory", problem, "give another directory") from error
 
 
 def _restore_plan(folder: Path) -> None:
@@ -132,14 +109,6 @@ def _restore_plan(folder: Path) -> None:
     if any((folder / "done").glob("*/*.arrays")):
         problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
         raise InputError("directory", problem, "delete it, or give another directory")
-
-
-def _is_finished(folder: Path, plan: Plan) -> bool:
-    """Tell whether all that is small of a result is there, and sound, and of this run."""
-    try:
-        return same(read_summary(folder).plan, plan)
-    except InputError:
-        return False
 
 
 class _TooFewPartitions(Exception):
@@ -164,29 +133,6 @@ def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> N
         warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
     elif 1 < data.n <= settings.n_neighbors:
         warn(f"n_neighbors: {settings.n_neighbors} is more than the {data.n - 1} other points; all are used")
-
-
-def _folder(directory: Any) -> Path:
-    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
-        raise InputError("directory", f"got {shown(directory)}", "name a directory")
-    folder = Path(directory).absolute()
-    if (
-        os.path.exists(folder) and not folder.is_dir()
-    ):  # unlike that of Path, it takes names that are too long
-        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
-    return folder
-
-
-def _refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
-    """Refuse a directory that holds the files of the data: to begin anew, one deletes it."""
-    if isinstance(X, RowsInFiles | PartitionedGraph):
-        given: Any = [file.path for file in X.files]
-    else:
-        given = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else ()
-    for path in given:
-        if folder in (place := Path(path).absolute(), place.parent):
-            problem = f"{str(directory)!r} holds the data too, such as {place.name!r}"
-            raise InputError("directory", problem, "give another directory, in which is nothing else")
 
 
 def _method(settings: Settings) -> Relation:
