@@ -32,6 +32,7 @@ __all__ = [
     "partitions_of",
     "partitions_of_points",
     "plan_of",
+    "row_bytes_of",
     "sweeps_bytes",
 ]
 
@@ -250,7 +251,7 @@ def plan_of(
         return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_graph))
     plan = replace(
         plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
-        chunk_rows=chunk_rows_of(_row_bytes(data), memory),
+        chunk_rows=chunk_rows_of(row_bytes_of(data), memory),
     )  # fmt: skip
     check_metric(plan.metric, plan.sparse, partitions or 1)
     least = lends if partitions is None else 1  # a number that is wanted is not refused for a guess
@@ -259,7 +260,7 @@ def plan_of(
 
 def partitions_of_points(plan: Plan, data: Source, lends: int, given: int | None) -> int:
     """Choose the number of partitions for points that are seen by the partitions of so many further cells."""
-    row_bytes = _row_bytes(data)
+    row_bytes = row_bytes_of(data)
     if given is None and plan.metric not in NORMS:  # cells say nothing of neighbors then
         given = 1
 
@@ -283,7 +284,7 @@ def _of_largest(needed: Mapping[str, float], partitions: int) -> dict[str, float
     return {stage: OF_PROCESS + uneven * size for stage, size in needed.items()}
 
 
-def _row_bytes(source: Source) -> int:
+def row_bytes_of(source: Source) -> int:
     """Tell how long a row is; of sparse rows the first ones are looked at."""
     if not source.sparse:
         return source.dtype.itemsize * source.d

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,7 @@ from graphsoft.result.flow import flow
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
+from graphsoft.result.levels_in_order import LevelsInOrder
 from graphsoft.result.naming import name_clusters
 from graphsoft.result.new_rows import scaled
 from graphsoft.result.point import point
@@ -46,7 +47,7 @@ __all__ = ["Hierarchy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Sequence[Level]):
+class Hierarchy(LevelsInOrder[Level]):
     """Levels of soft clusters, finest first: ``h[0]`` is the finest, ``h[-1]`` the coarsest.
 
     Attributes
@@ -74,23 +75,6 @@ class Hierarchy(Sequence[Level]):
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle the fields only: the copy makes its tree itself."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @overload
-    def __getitem__(self, index: int) -> Level: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
-    def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
-        try:
-            return self.levels[index]
-        except IndexError:
-            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
-            raise IndexError(problem) from None
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    def __iter__(self) -> Iterator[Level]:
-        return iter(self.levels)
 
     def __repr__(self) -> str:
         sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
@@ -330,9 +314,6 @@ class Hierarchy(Sequence[Level]):
         """The row of every point, by its name."""
         nodes = intact_graph(self).nodes
         return nodes if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
-
-    def _level(self, level: Any) -> int:
-        return integer("level", level, -len(self), len(self) - 1) % len(self)
 
     def _place(self, argument: str, id: Any) -> tuple[int, int]:
         """Find the level and the number of a cluster by its id."""

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn
 
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array, Progress
+from graphsoft.aliases import Array
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import SUMMARY, Summary, read_summary, write_summary
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.input.checks import callback, integer
-from graphsoft.linalg.memberships import frozen_rows, likeliest
-from graphsoft.progress import watches_progress
+from graphsoft.input.checks import integer
 from graphsoft.result import exporting, stored_tables
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.levels_in_order import LevelsInOrder
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.stored_exploring import explore
 from graphsoft.result.stored_files import LOST, StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
-from graphsoft.result.stored_prediction import predicted
+from graphsoft.result.stored_predicting import predict, predict_proba, transform
 from graphsoft.result.stored_sampling import sampled
 from graphsoft.storage.folders import write_new_folder
 from graphsoft.tree import Tree
@@ -74,7 +73,7 @@ class StoredLevel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredHierarchy(Sequence[StoredLevel]):
+class StoredHierarchy(LevelsInOrder[StoredLevel]):
     """Levels of soft clusters in a directory, finest first; ``graphsoft.load(directory)`` opens it.
 
     Tree, parents, masses, cluster graphs and the report are in memory. Memberships and labels, which grow
@@ -153,23 +152,6 @@ class StoredHierarchy(Sequence[StoredLevel]):
             for at, each in enumerate(self.summary.levels)
         )  # fmt: skip
 
-    @overload
-    def __getitem__(self, index: int) -> StoredLevel: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[StoredLevel, ...]: ...
-    def __getitem__(self, index: int | slice) -> StoredLevel | tuple[StoredLevel, ...]:
-        try:
-            return self.levels[index]
-        except IndexError:
-            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
-            raise IndexError(problem) from None
-
-    def __len__(self) -> int:
-        return len(self.plan.levels)
-
-    def __iter__(self) -> Iterator[StoredLevel]:
-        return iter(self.levels)
-
     def __getstate__(self) -> dict[str, Any]:
         return {"files": self.files, "cluster_names": dict(self.cluster_names)}
 
@@ -209,42 +191,10 @@ class StoredHierarchy(Sequence[StoredLevel]):
             self, cluster_names={id: name for id, name in known.items() if names.get(id, "") is not None}
         )
 
-    @watches_progress("neighbors")
-    def predict_proba(
-        self, X: Any, level: int = -1, *, progress: Progress | bool | None = None
-    ) -> sp.csr_array:
-        """Compute memberships of new points: one step of the walk to old points, then to their clusters.
-
-        A new point looks for its neighbors in the partitions of the cells that are nearest to it, as many as
-        saw each point in the run. Partitions are read one after another, each of them once.
-
-        Parameters
-        ----------
-        X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in the run.
-        level : int
-            Negative numbers count from the top.
-        progress : True or callable, optional
-            True draws a bar. A function is called as ``progress(stage, done, total)``.
-
-        Returns
-        -------
-        csr_array of shape (q, m)
-            ``p(cluster | new point)``; rows sum to one. A row that equals an old point's has that point's
-            memberships to the last bit.
-        """
-        return predicted(self.files, X, [self._level(level)], callback("progress", progress))[0]
-
-    @watches_progress("neighbors")
-    def predict(self, X: Any, level: int = -1, *, progress: Progress | bool | None = None) -> Array:
-        """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
-        return likeliest(self.predict_proba(X, level, progress=progress))
-
-    @watches_progress("neighbors")
-    def transform(self, X: Any, *, progress: Progress | bool | None = None) -> sp.csr_array:
-        """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`."""
-        found = predicted(self.files, X, range(len(self)), callback("progress", progress))
-        return frozen_rows(sp.hstack(found, format="csr"))
+    # New points: functions of a module of their own.
+    predict_proba = predict_proba
+    predict = predict
+    transform = transform
 
     def sample(self, count: int, rng: Any = None) -> Hierarchy:
         """Make an ordinary hierarchy of some of the points, for plots, descriptions and all else.
@@ -313,6 +263,3 @@ class StoredHierarchy(Sequence[StoredLevel]):
     def _memberships(self, level: int) -> NoReturn:
         remedy = "use 'tree', or take a sample: h.sample(10_000)"
         raise InputError("of", "points stay on disk, and may not fit into memory", remedy)
-
-    def _level(self, level: Any) -> int:
-        return integer("level", level, -len(self), len(self) - 1) % len(self)

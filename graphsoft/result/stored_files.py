@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
 from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.summary import Summary
+from graphsoft.distributed.summary import PREDICTIONS, SUMMARY, Summary, read_summary
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 from graphsoft.input.memberships import check_memberships
@@ -25,14 +25,14 @@ from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.storage.container import UNSOUND, cause_of
 
-__all__ = ["LOST", "StoredFiles"]
+__all__ = ["LOST", "FilesOfPredictions", "FilesOfShares", "StoredFiles", "opened"]
 
 LOST = "make the same call again, which makes the file again, or take another copy of the result"
 
 
 @dataclass(frozen=True, eq=False)
-class StoredFiles:
-    """The files of a result on disk.
+class FilesOfShares:
+    """The files of a result on disk, of which memberships and labels are read.
 
     Attributes
     ----------
@@ -42,6 +42,9 @@ class StoredFiles:
 
     directory: Path
     summary: Summary
+
+    # Where the labels of a chunk of rows are.
+    of_labels: ClassVar[str]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the fields only."""
@@ -73,6 +76,58 @@ class StoredFiles:
             raise InputError("directory", f"{path!r} is damaged: {cause_of(error)}", LOST) from error
 
     def rows(self, part: int) -> tuple[Array, Array]:
+        """Tell which rows are in a part, rising, and which of its nodes each is."""
+        raise NotImplementedError
+
+    def homes(self, chunk: int) -> tuple[Array, Array]:
+        """Tell in which part each row of a chunk is, and which node of it."""
+        raise NotImplementedError
+
+    def labels(self, chunk: int, level: int) -> Array:
+        """Read the likeliest cluster of each row of a chunk."""
+        with self.open(self.of_labels, chunk) as file:
+            labels = _whole(file, f"labels-{level}")
+            self._check_chunk(chunk, labels, self.plan.levels[level])
+        return labels.astype(np.int32, copy=False)
+
+    def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
+        start, stop = self.plan.chunk(chunk)
+        if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:
+            raise ValueError("numbers of another chunk")
+
+    def memberships(self, part: int, level: int, places: Array | None = None) -> sp.csr_array:
+        """Compute the memberships of the nodes of a part on a level.
+
+        Parameters
+        ----------
+        part, level : int
+        places : ndarray, optional
+            Of these nodes only, in this order.
+        """
+        with self.open("memberships", part) as file:
+            found = _rows_at(file, "memberships", places)
+            check_memberships(found, "path", (found.shape[0], self.plan.levels[0]))
+        return self.above(found, level)
+
+    def above(self, finest: sp.csr_array, level: int) -> sp.csr_array:
+        """Compute memberships on a level from those on the finest."""
+        if level == 0:
+            return finest
+        found = finest
+        for below in self.summary.levels[:level]:
+            found = (found @ below.parents).tocsr()
+        found = rows_to_one(found)
+        found.sort_indices()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFiles(FilesOfShares):
+    """The files of a hierarchy on disk."""
+
+    of_labels = "homes"
+
+    def rows(self, part: int) -> tuple[Array, Array]:
         """Read which rows are in a partition, rising, and which of its nodes each is."""
         with self.open("rows", part) as file:
             rows, node = _whole(file, "rows"), _whole(file, "node")
@@ -89,38 +144,6 @@ class StoredFiles:
             self._check_chunk(chunk, part, self.plan.partitions)
             self._check_chunk(chunk, place, np.iinfo(np.int64).max)
         return part, place
-
-    def labels(self, chunk: int, level: int) -> Array:
-        """Read the likeliest cluster of each row of a chunk."""
-        with self.open("homes", chunk) as file:
-            labels = _whole(file, f"labels-{level}")
-            self._check_chunk(chunk, labels, self.plan.levels[level])
-        return labels.astype(np.int32, copy=False)
-
-    def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
-        start, stop = self.plan.chunk(chunk)
-        if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:
-            raise ValueError("numbers of another chunk")
-
-    def memberships(self, part: int, level: int, places: Array | None = None) -> sp.csr_array:
-        """Compute the memberships of the nodes of a partition on a level.
-
-        Parameters
-        ----------
-        part, level : int
-        places : ndarray, optional
-            Of these nodes only, in this order.
-        """
-        with self.open("memberships", part) as file:
-            found = _rows_at(file, "memberships", places)
-            check_memberships(found, "path", (found.shape[0], self.plan.levels[0]))
-        if level == 0:
-            return found
-        for below in self.summary.levels[:level]:
-            found = (found @ below.parents).tocsr()
-        found = rows_to_one(found)
-        found.sort_indices()
-        return found
 
     def features(self, part: int) -> Any:
         """Read the features of the nodes of a partition, dense or sparse."""
@@ -183,6 +206,36 @@ class StoredFiles:
             if halo_part.shape != halo_place.shape or (len(halo_part) and halo_part.min() < 0):
                 raise ValueError("a halo that is none")
         return matrix, halo_part, halo_place
+
+
+@dataclass(frozen=True, eq=False)
+class FilesOfPredictions(FilesOfShares):
+    """The files of new points in the clusters of a hierarchy, where every chunk of rows is a part."""
+
+    of_labels = "memberships"
+
+    def rows(self, part: int) -> tuple[Array, Array]:
+        """Tell which rows are in a part."""
+        rows = np.arange(*self.plan.chunk(part))
+        return rows, rows - rows[0]
+
+    def homes(self, chunk: int) -> tuple[Array, Array]:
+        """Tell where each row of a chunk is."""
+        rows, place = self.rows(chunk)
+        return np.full(len(rows), chunk, dtype=np.int32), place
+
+
+def opened(directory: str) -> FilesOfShares:
+    """Open the files of a result, as a worker does; its summary is read once for all that it does."""
+    name = SUMMARY if Path(directory, SUMMARY).exists() else PREDICTIONS
+    path = Path(directory, name)
+    return _opened(directory, name, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=4)
+def _opened(directory: str, name: str, _: int) -> FilesOfShares:
+    kind = StoredFiles if name == SUMMARY else FilesOfPredictions
+    return kind(Path(directory), read_summary(Path(directory), name))
 
 
 def _whole(file: ArrayFile, name: str, kinds: str = "i", dimensions: int = 1) -> Array:

@@ -1,4 +1,4 @@
-"""Tables of all points of a hierarchy on disk, chunk by chunk; these are methods of `StoredHierarchy`."""
+"""Tables of all points of a hierarchy on disk, chunk by chunk; methods of what holds them, which `h` is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from graphsoft.storage.atomic import PathLike, write_atomic
 
 if TYPE_CHECKING:
     from graphsoft.result.stored import StoredHierarchy
+    from graphsoft.result.stored_points import StoredPoints
 
 __all__ = ["to_csv", "to_parquet"]
 
 
-def to_csv(h: StoredHierarchy, path: PathLike) -> None:
+def to_csv(h: StoredHierarchy | StoredPoints, path: PathLike) -> None:
     """Write a CSV file with a line for each point, in the order of the input.
 
     Its columns are ``point``, the number of the row, and ``level_0``, ``level_1`` and so on, the likeliest
@@ -38,7 +39,7 @@ def to_csv(h: StoredHierarchy, path: PathLike) -> None:
     write_atomic(path, write)
 
 
-def to_parquet(h: StoredHierarchy, path: PathLike) -> None:
+def to_parquet(h: StoredHierarchy | StoredPoints, path: PathLike) -> None:
     """Write the columns of :meth:`to_csv` as one Parquet file; it needs pyarrow.
 
     Parameters
@@ -62,11 +63,11 @@ def to_parquet(h: StoredHierarchy, path: PathLike) -> None:
     write_atomic(path, write)
 
 
-def _chunks(h: StoredHierarchy) -> Iterator[dict[str, Any]]:
+def _chunks(h: StoredHierarchy | StoredPoints) -> Iterator[dict[str, Any]]:
     """Make the columns of one chunk of rows after another."""
     named = []
-    for at, level in enumerate(h):
-        ids = [f"{at}-{cluster}" for cluster in range(len(level.mass))]
+    for at, count in enumerate(h.plan.levels):
+        ids = [f"{at}-{cluster}" for cluster in range(count)]
         known = not h.cluster_names.keys().isdisjoint(ids)
         named.append([h.cluster_names.get(id, id) for id in ids] if known else None)
     for chunk in h.plan.chunks:
