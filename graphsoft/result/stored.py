@@ -23,7 +23,7 @@ from graphsoft.input.checks import integer
 from graphsoft.result import exporting, stored_tables
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.levels_in_order import LevelsInOrder
-from graphsoft.result.naming import checked_cluster_names
+from graphsoft.result.naming import checked_cluster_names, with_names
 from graphsoft.result.stored_exploring import explore
 from graphsoft.result.stored_files import LOST, StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
@@ -183,13 +183,7 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
         StoredHierarchy
             The same one with `cluster_names`.
         """
-        given = names
-        if isinstance(names, Mapping):
-            given = {id: name for id, name in names.items() if name is not None}
-        known = {**self.cluster_names, **checked_cluster_names(given, self.plan.levels)}
-        return replace(
-            self, cluster_names={id: name for id, name in known.items() if names.get(id, "") is not None}
-        )
+        return replace(self, cluster_names=with_names(self.cluster_names, names, self.plan.levels))
 
     # New points: functions of a module of their own.
     predict_proba = predict_proba

@@ -131,9 +131,9 @@ def _place(run: Run, plan: Plan, files: StoredFiles, cluster_names: dict[str, st
     )
     known: dict[str, Any] = {"model": model, "plan": plan}
     records = run.stage("route-rows", route_rows, chunks, source=source, **known)
-    run.stage("cut-visits", cut_visits, [0], here=True, visits=_visits(records, plan.chunk_rows))
-    with run.where("cut-visits", 0).open("cut-visits", 0) as file:
-        visits = range(file.shape("part")[0])
+    cut = _visits(records, plan.chunk_rows)
+    run.stage("cut-visits", cut_visits, [0], here=True, visits=cut)
+    visits = range(len(cut["part"]))
     run.stage("find-neighbors", find_neighbors, visits, model=model)
     run.stage("take-steps", take_steps, chunks, **known)
     run.forget("route-rows")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from graphsoft.distributed.summary import PREDICTIONS, read_summary
 from graphsoft.errors import InputError
 from graphsoft.result import stored_tables
 from graphsoft.result.levels_in_order import LevelsInOrder
-from graphsoft.result.naming import checked_cluster_names
+from graphsoft.result.naming import checked_cluster_names, with_names
 from graphsoft.result.stored_files import FilesOfPredictions
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
@@ -112,6 +112,10 @@ class StoredPoints(LevelsInOrder[StoredPointsLevel]):
     def __repr__(self) -> str:
         sizes = " -> ".join(map(str, self.plan.levels))
         return f"StoredPoints({self.plan.rows} points in {sizes} clusters, in {str(self.directory)!r})"
+
+    def name_clusters(self, names: Mapping[str, str | None]) -> StoredPoints:
+        """Name clusters for tables; see :meth:`StoredHierarchy.name_clusters`."""
+        return replace(self, cluster_names=with_names(self.cluster_names, names, self.plan.levels))
 
     # The likeliest clusters of all new points.
     to_csv = stored_tables.to_csv
