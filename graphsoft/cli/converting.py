@@ -78,13 +78,6 @@ def _write_hierarchy(h: Hierarchy | StoredHierarchy | StoredPoints, target: str,
     if of is not None and of not in parts:
         remedy = f"leave it out, or use {' or '.join(each for each in known if of in WRITERS[each][1])}"
         raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
-    if not isinstance(h, Hierarchy) and ending in TABLES:
-        if of == "clusters":
-            problem = f"a {ending} file of {kind} has its points"
-            raise InputError(
-                "of", problem, "leave it out, or write .json of the hierarchy, which has all clusters"
-            )
-        of = None
     getattr(h, write)(target, *(() if of is None else (of,)))
 
 

@@ -23,9 +23,10 @@ from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
+from graphsoft.result.between import between
 from graphsoft.result.circles import circles
 from graphsoft.result.comparing import compare
-from graphsoft.result.description import Description, TornPoints, described, torn_between
+from graphsoft.result.description import Description, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.exploring import explore
 from graphsoft.result.flow import flow
@@ -89,6 +90,7 @@ class Hierarchy(LevelsInOrder[Level]):
         return self.graph.nodes
 
     # Longer methods are functions of modules of their own.
+    between = between
     compare = compare
     explore = explore
     point = point
@@ -105,38 +107,6 @@ class Hierarchy(LevelsInOrder[Level]):
         sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
         parents = [level.parents for level in self.levels if level.parents is not None]
         return build_tree(parents, [level.mass for level in self.levels], sizes, self.cluster_names)
-
-    def between(self, a: str, b: str, count: int = 10) -> TornPoints:
-        """Find the points that are the most torn between two clusters of a level.
-
-        Parameters
-        ----------
-        a, b : str
-            Ids in the tree, such as ``"2-7"``.
-        count : int
-            At most so many points are listed. All of them have a share in both clusters.
-
-        Returns
-        -------
-        TornPoints
-            ``points, nodes, shares``. Points come first whose smaller share in the two is largest.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-        >>> print(h.between("1-0", "1-1", count=2))
-        point      1-0   1-1
-        Marius    0.66  0.34
-        Gavroche  0.15  0.85
-        """
-        (level, one), (above, other) = self._place("a", a), self._place("b", b)
-        if level != above:
-            raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
-        points, shares = torn_between(self._memberships(level), one, other, count)
-        nodes = intact_graph(self).nodes
-        return TornPoints((a, b), points, tuple(nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, feature_names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, certainty, neighbors, exemplars, what sets them apart.
@@ -315,17 +285,11 @@ class Hierarchy(LevelsInOrder[Level]):
         nodes = intact_graph(self).nodes
         return nodes if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
 
-    def _place(self, argument: str, id: Any) -> tuple[int, int]:
-        """Find the level and the number of a cluster by its id."""
-        try:
-            node = self.tree.find(id)
-        except InputError as error:
-            named = isinstance(id, str) and id[:1].isdigit()
-            remedy = error.remedy if named else "name a cluster by its level and its number, as '0-3'"
-            raise InputError(argument, error.problem, remedy) from None
-        if node.level == len(self):
-            raise InputError(argument, f"{id!r} is above all levels", "name a cluster, as '0-3'")
-        return node.level, node.index
+    def _torn_between(self, level: int, one: int, other: int, count: int) -> tuple[Array, Array]:
+        return torn_between(self._memberships(level), one, other, count)
+
+    def _of_row(self, level: int, row: int) -> sp.csr_array:
+        return self._memberships(level)[[row]]
 
     def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
         """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it.

@@ -21,9 +21,12 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import integer
 from graphsoft.result import exporting, stored_tables
+from graphsoft.result.between import between
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.levels_in_order import LevelsInOrder
 from graphsoft.result.naming import checked_cluster_names, with_names
+from graphsoft.result.point import point
+from graphsoft.result.stored_answers import OfASample, flow, most_torn
 from graphsoft.result.stored_exploring import explore
 from graphsoft.result.stored_files import LOST, StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
@@ -35,6 +38,9 @@ from graphsoft.tree import Tree
 from graphsoft.tree_building import build_tree
 
 __all__ = ["StoredHierarchy", "StoredLevel"]
+
+
+OF_LEVELS = "take a sample: h.sample(10_000)[level].{}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +72,12 @@ class StoredLevel:
     sizes: Array
     graph: sp.csr_array
     report: LevelReport
+
+    # What needs all points in memory.
+    degrees = OfASample(OF_LEVELS)
+    entropy = OfASample(OF_LEVELS)
+    equivalent_adjacency = OfASample(OF_LEVELS)
+    margin = OfASample(OF_LEVELS)
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
@@ -185,7 +197,10 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
         """
         return replace(self, cluster_names=with_names(self.cluster_names, names, self.plan.levels))
 
-    # New points: functions of a module of their own.
+    # Longer methods are functions of modules of their own.
+    point = point
+    between = between
+    flow = flow
     predict_proba = predict_proba
     predict = predict
     transform = transform
@@ -212,6 +227,17 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
         return sampled(self, integer("count", count, 1), rng)
 
     explore = explore
+
+    # What needs all points in memory.
+    circles = OfASample()
+    compare = OfASample()
+    describe = OfASample()
+    distinctive = OfASample()
+    features = OfASample()
+    graph = OfASample()
+    layout = OfASample()
+    partial_update = OfASample("run again with all points, or put the new ones in place: h.transform(X)")
+    to_graphrag = OfASample("write the cluster of each point: h.to_parquet(path)")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Copy the result to a new directory, whole or not at all, without what the run needed on its way.
@@ -246,8 +272,9 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     to_networkx = exporting.to_networkx
     to_newick = exporting.to_newick
 
-    # The likeliest clusters of all points.
+    # Tables of all points, or of all clusters.
     to_csv = stored_tables.to_csv
+    to_frame = stored_tables.to_frame
     to_parquet = stored_tables.to_parquet
 
     def _steps(self) -> sp.csr_array:
@@ -257,3 +284,13 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     def _memberships(self, level: int) -> NoReturn:
         remedy = "use 'tree', or take a sample: h.sample(10_000)"
         raise InputError("of", "points stay on disk, and may not fit into memory", remedy)
+
+    def _torn_between(self, level: int, one: int, other: int, count: int) -> tuple[Array, Array]:
+        return most_torn(self, level, one, other, count)
+
+    def _of_row(self, level: int, row: int) -> sp.csr_array:
+        return self.levels[level].memberships[[row]]
+
+    @property
+    def _rows(self) -> range:
+        return self.nodes

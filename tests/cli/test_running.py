@@ -199,9 +199,10 @@ def test_results_on_disk_are_looked_at(stored, tmp_path, capsys):
     assert "a hierarchy on disk cannot be written as '.graphsoft'" in capsys.readouterr().err
     for name in ("points.csv", "points.parquet"):
         assert run("convert", d, tmp_path / name) == 0
-        assert run("convert", d, tmp_path / name, "--of", "clusters") == 1
-        assert "has its points" in capsys.readouterr().err
+        assert run("convert", d, tmp_path / f"clusters-{name}", "--of", "clusters") == 0
     assert (pd.read_csv(tmp_path / "points.csv")["level_1"] == stored[1].labels).all()
+    clusters = pd.read_csv(tmp_path / "clusters-points.csv")
+    assert clusters["size"].tolist() == [*stored[0].sizes, *stored[1].sizes]
     (tmp_path / "names.json").write_text('{"0-0": "new"}')
     assert run("convert", d, tmp_path / "named.json", "--names", tmp_path / "names.json") == 0
     assert '"new"' in (tmp_path / "named.json").read_text()
