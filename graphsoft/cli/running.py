@@ -21,6 +21,7 @@ __all__ = ["run", "started_client"]
 # What the library takes under the same name, if the user said it.
 PASSED = (
     "n_neighbors", "metric", "weights", "min_children", "max_children", "max_memory", "partitions",
+    "time_limit",
 )  # fmt: skip
 
 
@@ -46,6 +47,7 @@ PASSED = (
 @click.option("--weights", type=click.Choice(WEIGHTS), help="how distances become weights (local-scaling)")
 @click.option("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
 @click.option("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="stop then; the same command goes on")
 @click.option(
     "-o", "--output", type=FILE, metavar="FOLDER",
     help="write explorer.html, tree.json, labels and report.json here",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
@@ -65,6 +66,8 @@ class Known:
         Part of all keys, so that workers do not take the tasks of two runs for the same.
     patience : float
         Seconds in which a task has to end where there are no workers, or where they die.
+    deadline : Deadline
+        When the run stops.
     stages : dict
         Those that have begun.
     tries : Counter
@@ -77,6 +80,7 @@ class Known:
     executor: Executor
     token: str
     patience: float
+    deadline: Deadline = NEVER
     stages: dict[str, Stage] = field(default_factory=dict)
     tries: Counter[str] = field(default_factory=Counter)
     repaired: set[str] = field(default_factory=set)
@@ -140,6 +144,7 @@ class Doing:
                     self._take(ended)
                 self._try_elsewhere(workers)
                 self._watch(workers)
+                self._stop_in_time()
         except ConnectionError as error:
             if error is self._raised:  # by a task, which may read from a network too
                 raise
@@ -149,6 +154,11 @@ class Doing:
         finally:
             if self._tries:
                 self._cancel(list(self._tries))
+
+    def _stop_in_time(self) -> None:
+        """Stop when the time is over, but not before something was done: many short calls end too."""
+        if self._missing and self._ended and self._known.deadline.over:
+            raise self._stopped([], "the time is over", "make the same call again, which goes on from here")
 
     def _submit(self, room: int) -> None:
         # one at a time: a task that kills workers must not draw suspicion to another again and again
@@ -286,6 +296,8 @@ class Doing:
             self._known.executor.cancel(keys)
 
     def _stopped(self, places: Sequence[Place], problem: str, remedy: str) -> RunStopped:
+        if not places:
+            return RunStopped(self._stage, [], problem, remedy)
         stage = (
             self._stage if (own := {part for name, part in places if name == self._stage}) else places[0][0]
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
@@ -50,6 +51,7 @@ def drive(
     max_memory: int | str | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
+    deadline: Deadline = NEVER,
 ) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
@@ -67,6 +69,8 @@ def drive(
         Bytes that a process may take.
     partitions : int, optional
     progress : callable, optional
+    deadline : Deadline
+        When it is over, `RunStopped` is raised after the next task.
     """
     folder = checked_directory(directory)
     refuse_folder_of(X, folder, directory)
@@ -75,7 +79,7 @@ def drive(
         partitions = integer("partitions", partitions, 1)
     lends, damaged = LENDS, False
     while True:
-        with faults_of(folder), Run(folder, executor_of(client), progress) as run:
+        with faults_of(folder), Run(folder, executor_of(client), progress, deadline=deadline) as run:
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)

@@ -42,6 +42,8 @@ def predicted(files: StoredFiles, X: Any, progress: Progress | None) -> sp.csr_a
     refuse_other_columns(X, files.summary.columns)
     rows = fitting(files, X)
     count = rows.shape[0]
+    if count == 0:
+        return sp.csr_array((0, files.plan.levels[0]))
     found, done = Found.none(count, files.plan.n_neighbors), 0
     visits = visited(files, rows)
     for part in np.unique(visits[visits >= 0]).tolist():
