@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.summary import SUMMARY, Summary, read_summary, write_summary
+from graphsoft.distributed.summary import SUMMARY, Summary, read_summary
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
@@ -28,12 +27,11 @@ from graphsoft.result.naming import checked_cluster_names, with_names
 from graphsoft.result.point import point
 from graphsoft.result.stored_answers import OfASample, flow, most_torn
 from graphsoft.result.stored_exploring import explore
-from graphsoft.result.stored_files import LOST, StoredFiles
+from graphsoft.result.stored_files import StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_predicting import predict, predict_proba, transform
 from graphsoft.result.stored_sampling import sampled
-from graphsoft.storage.folders import write_new_folder
 from graphsoft.tree import Tree
 from graphsoft.tree_building import build_tree
 
@@ -247,17 +245,7 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
         path : path-like
             Nothing may be there yet but an empty directory.
         """
-
-        def write(folder: Path) -> None:
-            for source in self.files.names():
-                if not source.is_file():
-                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
-                target = folder / source.relative_to(self.directory)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-            write_summary(folder, replace(self.summary, cluster_names=dict(self.cluster_names)))
-
-        write_new_folder(path, write)
+        self.files.save(path, self.cluster_names)
 
     def to_json(
         self, path: str | PathLike[str] | None = None, *, names: Mapping[str, str] | None = None

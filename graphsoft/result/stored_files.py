@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,13 +18,15 @@ from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
 from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.summary import PREDICTIONS, SUMMARY, Summary, read_summary
+from graphsoft.distributed.summary import PREDICTIONS, SUMMARY, Summary, read_summary, write_summary
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.memberships import rows_to_one
+from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import UNSOUND, cause_of
+from graphsoft.storage.folders import write_new_folder
 
 __all__ = ["LOST", "FilesOfPredictions", "FilesOfShares", "StoredFiles", "opened"]
 
@@ -62,6 +65,20 @@ class FilesOfShares:
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
         return [self.file(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
+
+    def save(self, path: PathLike, cluster_names: Mapping[str, str]) -> None:
+        """Copy them to a new directory, whole or not at all."""
+
+        def write(folder: Path) -> None:
+            for source in self.names():
+                if not source.is_file():
+                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
+                target = folder / source.relative_to(self.directory)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+            write_summary(folder, replace(self.summary, cluster_names=dict(cluster_names)))
+
+        write_new_folder(path, write)
 
     @contextmanager
     def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
@@ -227,9 +244,11 @@ class FilesOfPredictions(FilesOfShares):
 
 def opened(directory: str) -> FilesOfShares:
     """Open the files of a result, as a worker does; its summary is read once for all that it does."""
-    name = SUMMARY if Path(directory, SUMMARY).exists() else PREDICTIONS
-    path = Path(directory, name)
-    return _opened(directory, name, path.stat().st_mtime_ns if path.exists() else 0)
+    for name in (SUMMARY, PREDICTIONS):
+        with suppress(FileNotFoundError):
+            return _opened(directory, name, Path(directory, name).stat().st_mtime_ns)
+    remedy = "leave the result where it is, where all workers reach it under this path"
+    raise InputError("directory", f"there is no result in {directory!r}", remedy)
 
 
 @lru_cache(maxsize=4)

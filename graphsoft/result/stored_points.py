@@ -117,6 +117,16 @@ class StoredPoints(LevelsInOrder[StoredPointsLevel]):
         """Name clusters for tables; see :meth:`StoredHierarchy.name_clusters`."""
         return replace(self, cluster_names=with_names(self.cluster_names, names, self.plan.levels))
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Copy them to a new directory, whole or not at all, without what the run needed on its way.
+
+        Parameters
+        ----------
+        path : path-like
+            Nothing may be there yet but an empty directory.
+        """
+        self.files.save(path, self.cluster_names)
+
     # The likeliest clusters of all new points.
     to_csv = stored_tables.to_csv
     to_parquet = stored_tables.to_parquet

@@ -190,6 +190,11 @@ def test_answers_are_opened_named_written_and_pickled(stored, tmp_path):
     assert repr(found[0]) == "StoredPointsLevel(64 points in 8 clusters)"
     assert len(found.nodes) == 64
     assert status(tmp_path / "answer").finished
+    found.name_clusters({"0-0": "apple"}).save(tmp_path / "copy")
+    copy = graphsoft.load(tmp_path / "copy")
+    assert copy.cluster_names == {"1-0": "fruit", "0-0": "apple"}
+    check(copy, stored, NEW)
+    assert {path.name for path in (tmp_path / "copy" / "parts").iterdir()} == {"memberships"}
     for each in (opened, pickle.loads(pickle.dumps(found))):  # noqa: S301
         assert each.cluster_names == {"1-0": "fruit"}
         check(each, stored, NEW)
@@ -217,6 +222,14 @@ def test_a_damaged_file_is_made_again(stored, tmp_path):
         graphsoft.load(tmp_path / "answer")[1].labels[40]
     check(stored.transform(NEW, directory=tmp_path / "answer"), stored, NEW)
     assert path.read_bytes() == whole
+
+
+def test_a_hierarchy_that_is_gone(stored, tmp_path):
+    stored.save(tmp_path / "model")
+    h = graphsoft.load(tmp_path / "model")
+    (tmp_path / "model" / "hierarchy.gs").unlink()
+    with pytest.raises(InputError, match=r"there is no result in .* where all workers reach it"):
+        h.predict(NEW, directory=tmp_path / "answer")
 
 
 def test_a_stopped_run_is_taken_up(stored, tmp_path, monkeypatch):
