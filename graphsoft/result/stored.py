@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, NoReturn
 
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.summary import SUMMARY, Summary, read_summary
-from graphsoft.errors import InputError, shown
+from graphsoft.distributed.summary import Summary
+from graphsoft.errors import InputError
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
@@ -22,8 +20,6 @@ from graphsoft.input.checks import integer
 from graphsoft.result import exporting, stored_tables
 from graphsoft.result.between import between
 from graphsoft.result.hierarchy import Hierarchy
-from graphsoft.result.levels_in_order import LevelsInOrder
-from graphsoft.result.naming import checked_cluster_names, with_names
 from graphsoft.result.point import point
 from graphsoft.result.stored_answers import OfASample, flow, most_torn
 from graphsoft.result.stored_exploring import explore
@@ -31,6 +27,7 @@ from graphsoft.result.stored_files import StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_predicting import predict, predict_proba, transform
+from graphsoft.result.stored_result import StoredResult
 from graphsoft.result.stored_sampling import sampled
 from graphsoft.tree import Tree
 from graphsoft.tree_building import build_tree
@@ -83,7 +80,7 @@ class StoredLevel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredHierarchy(LevelsInOrder[StoredLevel]):
+class StoredHierarchy(StoredResult[StoredLevel]):
     """Levels of soft clusters in a directory, finest first; ``graphsoft.load(directory)`` opens it.
 
     Tree, parents, masses, cluster graphs and the report are in memory. Memberships and labels, which grow
@@ -99,42 +96,13 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     """
 
     files: StoredFiles
-    cluster_names: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def open(cls, directory: str | PathLike[str]) -> StoredHierarchy:
-        """Open the result of a run.
-
-        Raises
-        ------
-        InputError
-            If there is none, if its run was not finished, or if its summary was damaged.
-        """
-        if not isinstance(directory, str | PathLike):
-            raise InputError("directory", f"got {shown(directory)}", "give the directory of a run")
-        place = Path(directory).absolute()
-        if not (place / SUMMARY).is_file():
-            problem = f"{str(directory)!r} has no {SUMMARY}, so it is no directory of a run, or the run was "
-            remedy = "name another, or make the same call again, which takes the run up where it stopped"
-            raise InputError("directory", f"{problem}stopped before its end", remedy)
-        summary = read_summary(place)
-        names = checked_cluster_names(summary.cluster_names, summary.plan.levels)
-        return cls(StoredFiles(place, summary), names)
-
-    @property
-    def directory(self) -> Path:
-        """Where it is."""
-        return self.files.directory
+    kind = StoredFiles
 
     @property
     def summary(self) -> Summary:
         """What is small of it, as its file has it."""
         return self.files.summary
-
-    @property
-    def plan(self) -> Plan:
-        """What the run was going to do: partitions, chunks, limits."""
-        return self.summary.plan
 
     @property
     def report(self) -> Report:
@@ -145,11 +113,6 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     def settings(self) -> Settings:
         """How it was asked for."""
         return self.summary.settings
-
-    @property
-    def nodes(self) -> range:
-        """The names of the points, which are the numbers of their rows."""
-        return range(self.plan.rows)
 
     @cached_property
     def levels(self) -> tuple[StoredLevel, ...]:
@@ -162,13 +125,6 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
             for at, each in enumerate(self.summary.levels)
         )  # fmt: skip
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"files": self.files, "cluster_names": dict(self.cluster_names)}
-
-    def __repr__(self) -> str:
-        sizes = " -> ".join(map(str, self.plan.levels))
-        return f"StoredHierarchy({self.plan.rows} points: {sizes} clusters, in {str(self.directory)!r})"
-
     def _repr_html_(self) -> str:
         return self.tree.as_html(repr(self))
 
@@ -178,22 +134,6 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
         parents = [level.parents for level in self.levels if level.parents is not None]
         masses, sizes = [level.mass for level in self.levels], [level.sizes for level in self.levels]
         return build_tree(parents, masses, sizes, self.cluster_names)
-
-    def name_clusters(self, names: Mapping[str, str | None]) -> StoredHierarchy:
-        """Name clusters; `save` writes the names too.
-
-        Parameters
-        ----------
-        names : mapping
-            ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
-            have, and None takes a name away.
-
-        Returns
-        -------
-        StoredHierarchy
-            The same one with `cluster_names`.
-        """
-        return replace(self, cluster_names=with_names(self.cluster_names, names, self.plan.levels))
 
     # Longer methods are functions of modules of their own.
     point = point
@@ -237,16 +177,6 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     partial_update = OfASample("run again with all points, or put the new ones in place: h.transform(X)")
     to_graphrag = OfASample("write the cluster of each point: h.to_parquet(path)")
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Copy the result to a new directory, whole or not at all, without what the run needed on its way.
-
-        Parameters
-        ----------
-        path : path-like
-            Nothing may be there yet but an empty directory.
-        """
-        self.files.save(path, self.cluster_names)
-
     def to_json(
         self, path: str | PathLike[str] | None = None, *, names: Mapping[str, str] | None = None
     ) -> str | None:
@@ -260,10 +190,7 @@ class StoredHierarchy(LevelsInOrder[StoredLevel]):
     to_networkx = exporting.to_networkx
     to_newick = exporting.to_newick
 
-    # Tables of all points, or of all clusters.
-    to_csv = stored_tables.to_csv
     to_frame = stored_tables.to_frame
-    to_parquet = stored_tables.to_parquet
 
     def _steps(self) -> sp.csr_array:
         """Take the steps between finest clusters: along edges or, if unknown, by way of points."""

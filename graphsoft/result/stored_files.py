@@ -46,7 +46,8 @@ class FilesOfShares:
     directory: Path
     summary: Summary
 
-    # Where the labels of a chunk of rows are.
+    # The file with its summary, and the stage whose files have the labels of a chunk of rows.
+    summary_name: ClassVar[str]
     of_labels: ClassVar[str]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,7 +143,7 @@ class FilesOfShares:
 class StoredFiles(FilesOfShares):
     """The files of a hierarchy on disk."""
 
-    of_labels = "homes"
+    summary_name, of_labels = SUMMARY, "homes"
 
     def rows(self, part: int) -> tuple[Array, Array]:
         """Read which rows are in a partition, rising, and which of its nodes each is."""
@@ -229,7 +230,7 @@ class StoredFiles(FilesOfShares):
 class FilesOfPredictions(FilesOfShares):
     """The files of new points in the clusters of a hierarchy, where every chunk of rows is a part."""
 
-    of_labels = "memberships"
+    summary_name, of_labels = PREDICTIONS, "memberships"
 
     def rows(self, part: int) -> tuple[Array, Array]:
         """Tell which rows are in a part."""
@@ -244,17 +245,16 @@ class FilesOfPredictions(FilesOfShares):
 
 def opened(directory: str) -> FilesOfShares:
     """Open the files of a result, as a worker does; its summary is read once for all that it does."""
-    for name in (SUMMARY, PREDICTIONS):
+    for kind in (StoredFiles, FilesOfPredictions):
         with suppress(FileNotFoundError):
-            return _opened(directory, name, Path(directory, name).stat().st_mtime_ns)
+            return _opened(kind, directory, Path(directory, kind.summary_name).stat().st_mtime_ns)
     remedy = "leave the result where it is, where all workers reach it under this path"
     raise InputError("directory", f"there is no result in {directory!r}", remedy)
 
 
 @lru_cache(maxsize=4)
-def _opened(directory: str, name: str, _: int) -> FilesOfShares:
-    kind = StoredFiles if name == SUMMARY else FilesOfPredictions
-    return kind(Path(directory), read_summary(Path(directory), name))
+def _opened(kind: type[FilesOfShares], directory: str, _: int) -> FilesOfShares:
+    return kind(Path(directory), read_summary(Path(directory), kind.summary_name))
 
 
 def _whole(file: ArrayFile, name: str, kinds: str = "i", dimensions: int = 1) -> Array:

@@ -186,7 +186,7 @@ def test_answers_are_opened_named_written_and_pickled(stored, tmp_path):
     found = named.transform(NEW, directory=tmp_path / "answer")
     opened = graphsoft.load(tmp_path / "answer")
     assert repr(opened) == repr(found)
-    assert repr(found).startswith("StoredPoints(64 points in 8 -> 3 clusters, in '")
+    assert repr(found).startswith("StoredPoints(64 points: 8 -> 3 clusters, in '")
     assert repr(found[0]) == "StoredPointsLevel(64 points in 8 clusters)"
     assert len(found.nodes) == 64
     assert status(tmp_path / "answer").finished
