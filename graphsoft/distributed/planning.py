@@ -28,6 +28,7 @@ from graphsoft.neighbors.points import NORMS
 __all__ = [
     "LENDS",
     "chunk_rows_of",
+    "memory_as_before",
     "memory_of",
     "partitions_of",
     "partitions_of_points",
@@ -95,6 +96,15 @@ def memory_of(given: Any, client: Any) -> int:
     if limits:
         return _checked(min(limits))
     return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))
+
+
+def memory_as_before(before: Mapping[str, Any], max_memory: Any, client: Any) -> int:
+    """Tell how many bytes a process may take, or took in an earlier call: more than before is no harm."""
+    memory = int(before.get("max_memory", 0))
+    if max_memory is None and memory:
+        return memory
+    asked = memory_of(max_memory, client)
+    return memory if 0 < memory < asked else asked
 
 
 def _checked(size: int) -> int:
@@ -225,10 +235,7 @@ def plan_of(
     How many partitions see each point is not known yet, `lends` is a guess.
     """
     before = earlier(directory) or {}
-    memory = before.get("max_memory", 0)
-    if max_memory is not None or not memory:
-        asked = memory_of(max_memory, client)
-        memory = memory if 0 < memory < asked else asked  # more than before is no harm
+    memory = memory_as_before(before, max_memory, client)
     if partitions is None:
         partitions = before.get("partitions")
     plan = Plan(

@@ -21,7 +21,7 @@ from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.files import Unreadable, rows_in_sections
 from graphsoft.distributed.finishing import check_result
 from graphsoft.distributed.plan import Plan, earlier, settled
-from graphsoft.distributed.planning import chunk_rows_of, memory_of, row_bytes_of
+from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
 from graphsoft.distributed.point_memory import bytes_needed
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, source_of
@@ -102,20 +102,15 @@ def _plan(
     files: StoredFiles, source: Source, folder: Path, client: Any, max_memory: int | str | None
 ) -> Plan:
     """Make the plan; the memory is as in an earlier call if there was one."""
-    before = (earlier(folder) or {}).get("max_memory", 0)
-    memory = before
-    if max_memory is not None or not before:
-        asked = memory_of(max_memory, client)
-        memory = before if 0 < before < asked else asked
-    old = files.plan
+    memory, old = memory_as_before(earlier(folder) or {}, max_memory, client), files.plan
     row = max(row_bytes_of(source), 0 if old.sparse else source.dtype.itemsize * source.d)
     need = bytes_needed(replace(old, max_memory=memory), row)["find-neighbors"]
     if need > memory:
         has = f"and a process may take {memory_text(memory)}"
         problem = f"a partition of the hierarchy needs {memory_text(need)}, {has}"
         raise InputError("max_memory", problem, f"allow at least {memory_text(need)}")
-    neighbors = (1 + max(0, old.lends)) * old.n_neighbors
-    chunk_rows = chunk_rows_of(row + OF_NEIGHBOR * neighbors, memory)
+    visits = min(1 + max(0, old.lends), old.partitions)  # of a row, each of which has a copy of it
+    chunk_rows = chunk_rows_of(row * (1 + visits) // 2 + OF_NEIGHBOR * visits * old.n_neighbors, memory)
     return replace(
         old, kind="predictions", rows=source.n, partitions=-(-source.n // chunk_rows), chunk_rows=chunk_rows,
         max_memory=memory, identity=source.identity(), asked={"hierarchy": asdict(old)},
