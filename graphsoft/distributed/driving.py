@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -23,13 +22,13 @@ from graphsoft.distributed.expecting import expected_stages
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import Plan, earlier, settled
+from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, source_of
-from graphsoft.distributed.summary import Summary, is_finished, read_summary, write_summary
+from graphsoft.distributed.summary import SUMMARY, Summary, is_finished, restore_plan, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
@@ -83,7 +82,7 @@ def drive(
             data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
             falling_sizes(settings.levels, data.n)
             _warn_of_neighbors(data, settings)
-            _restore_plan(folder)
+            restore_plan(folder, SUMMARY)
             plan = settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
             try:
                 if not damaged and is_finished(folder, plan):
@@ -98,21 +97,6 @@ def drive(
                 if damaged:
                     raise
                 damaged = True
-
-
-def _restore_plan(folder: Path) -> None:
-    """Write the plan where there is none: a saved copy of a result has it in its summary only.
-
-    What was done by a plan that is lost is refused: it may be of other data.
-    """
-    if earlier(folder) is not None:
-        return
-    with suppress(InputError):
-        settled(folder, read_summary(folder).plan)
-        return
-    if any((folder / "done").glob("*/*.arrays")):
-        problem = f"{str(folder)!r} holds parts of a run, whose plan is lost"
-        raise InputError("directory", problem, "delete it, or give another directory")
 
 
 class _TooFewPartitions(Exception):

@@ -7,6 +7,7 @@ that were put into the clusters of a hierarchy there is the same, in a file of a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.plan import AS_JSON, FIELDS, Plan, check_plan, same
+from graphsoft.distributed.plan import AS_JSON, FIELDS, Plan, check_plan, earlier, same, settled
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.saving import pack_report, pack_settings, unpack_report, unpack_settings
@@ -33,6 +34,7 @@ __all__ = [
     "Summary",
     "is_finished",
     "read_summary",
+    "restore_plan",
     "write_summary",
 ]
 
@@ -172,6 +174,21 @@ def is_finished(directory: Path, plan: Plan) -> bool:
         return same(read_summary(directory, _name(plan)).plan, plan)
     except InputError:
         return False
+
+
+def restore_plan(directory: Path, name: str) -> None:
+    """Write the plan where there is none: a saved copy of a result has it in its summary only.
+
+    What was done by a plan that is lost is refused: it may be of other data.
+    """
+    if earlier(directory) is not None:
+        return
+    with suppress(InputError):
+        settled(directory, read_summary(directory, name).plan)
+        return
+    if any((directory / "done").glob("*/*.arrays")):
+        problem = f"{str(directory)!r} holds parts of a run, whose plan is lost"
+        raise InputError("directory", problem, "delete it, or give another directory")
 
 
 def _name(plan: Plan) -> str:

@@ -25,7 +25,14 @@ from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_
 from graphsoft.distributed.point_memory import bytes_needed
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, source_of
-from graphsoft.distributed.summary import SUMMARY, Summary, is_finished, write_summary
+from graphsoft.distributed.summary import (
+    PREDICTIONS,
+    SUMMARY,
+    Summary,
+    is_finished,
+    restore_plan,
+    write_summary,
+)
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import InputError
 from graphsoft.fitting.memory import memory_text
@@ -80,6 +87,7 @@ def place(
         with faults_of(folder), Run(folder, executor_of(client), progress) as run:
             source = source_of(X, folder, client)
             _check_fit(files, source)
+            restore_plan(folder, PREDICTIONS)
             plan = settled(folder, _plan(files, source, folder, client, max_memory))
             try:
                 if looking and is_finished(folder, plan):

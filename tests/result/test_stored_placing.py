@@ -194,6 +194,8 @@ def test_answers_are_opened_named_written_and_pickled(stored, tmp_path):
     copy = graphsoft.load(tmp_path / "copy")
     assert copy.cluster_names == {"1-0": "fruit", "0-0": "apple"}
     check(copy, stored, NEW)
+    again = stored.transform(NEW, directory=tmp_path / "copy", max_memory="90TB")  # as it was made
+    assert again.plan == found.plan
     assert {path.name for path in (tmp_path / "copy" / "parts").iterdir()} == {"memberships"}
     for each in (opened, pickle.loads(pickle.dumps(found))):  # noqa: S301
         assert each.cluster_names == {"1-0": "fruit"}
