@@ -286,6 +286,7 @@ class Hierarchy(LevelsInOrder[Level]):
         return nodes if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
 
     def _torn_between(self, level: int, one: int, other: int, count: int) -> tuple[Array, Array]:
+        intact_graph(self)  # whose names of points are looked up
         return torn_between(self._memberships(level), one, other, count)
 
     def _of_row(self, level: int, row: int) -> sp.csr_array:
