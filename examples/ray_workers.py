@@ -75,8 +75,10 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=5000)
     X = np.random.default_rng(0).normal(size=(parser.parse_args().points, 8))
     with tempfile.TemporaryDirectory() as directory:
-        h = graphsoft.hierarchy(X, [40, 8], directory=directory, client=RayWorkers(), partitions=4)
+        h = graphsoft.hierarchy(X, [40, 8], directory=f"{directory}/ray", client=RayWorkers(), partitions=4)
+        alone = graphsoft.hierarchy(X, [40, 8], directory=f"{directory}/alone", partitions=4)
         print(h)
+        print(f"the same as without Ray: {h.to_json() == alone.to_json()}")
 
 
 if __name__ == "__main__":

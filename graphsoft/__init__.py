@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from graphsoft.result.level import Level
     from graphsoft.result.stability import Stability
     from graphsoft.result.stored import StoredHierarchy, StoredLevel
+    from graphsoft.result.stored_points import StoredPoints
     from graphsoft.result.walks import multistep
     from graphsoft.suggestion import suggest_levels
     from graphsoft.tree import Node, Tree
@@ -74,6 +75,7 @@ __all__ = [
     "Stability",
     "StoredHierarchy",
     "StoredLevel",
+    "StoredPoints",
     "Suggestion",
     "Tree",
     "as_graph",
@@ -123,6 +125,7 @@ _HOME = {
     "Stability": "result.stability",
     "StoredHierarchy": "result.stored",
     "StoredLevel": "result.stored",
+    "StoredPoints": "result.stored_points",
     "Suggestion": "fitting.suggesting",
     "Tree": "tree",
     "as_graph": "graph.reading",

@@ -35,6 +35,13 @@ from graphsoft.result.stored import StoredHierarchy
 
 __all__ = ["hierarchy"]
 
+# What helps in a directory in place of an argument that is not possible there.
+INSTEAD = {
+    "levels": "list falling numbers, such as those that graphsoft.suggest_levels finds for some of the rows",
+    "names": "leave it out, since labels are in the order of the input and stand beside names of your own",
+    "rng": "leave it out, since the same call gives the same result",
+}
+
 
 @overload
 def hierarchy(
@@ -161,7 +168,8 @@ def hierarchy(
         long it takes: neighbors, contraction and division. So levels are as they should be: rows sum to one,
         the chain rule holds, and every cluster keeps a point. The report says which levels were stopped. How
         far a run gets depends on the machine, and so does the result. Only polished relation factorization
-        keeps to a limit.
+        keeps to a limit. With a `directory` the run stops with `RunStopped` after the tasks that are being
+        done, the same call goes on from there, and the result does not depend on it.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
@@ -195,8 +203,8 @@ def hierarchy(
     NotEnoughMemory
         If X needs more memory than there is, which :func:`graphsoft.estimate` tells; before any long work.
     RunStopped
-        If a run in a directory cannot go on, because the disk is full or workers keep dying. The same call
-        takes it up.
+        If a run in a directory cannot go on, because the disk is full, workers keep dying, or the
+        `time_limit` is over. The same call takes it up.
 
     Examples
     --------
@@ -214,7 +222,7 @@ def hierarchy(
     else:
         _refuse(
             "", X, neighbors=neighbors, must_link=must_link, cannot_link=cannot_link, known=known,
-            names=names, features=features, time_limit=time_limit, rng=rng,
+            names=names, features=features, rng=rng,
             levels="auto" if auto else None, affinity=None if affinity == "auto" else affinity,
         )  # fmt: skip
     # a single level stands in until the graph is there to suggest levels
@@ -228,7 +236,8 @@ def hierarchy(
     )  # fmt: skip
     progress = callback("progress", progress)
     if directory is not None:
-        drive(X, settings, directory, client, max_memory, partitions, progress)
+        deadline = _deadline(time_limit, settings)
+        drive(X, settings, directory, client, max_memory, partitions, progress, deadline)
         stored = StoredHierarchy.open(directory)
         if stored.plan.sparse:
             _warn_of_a_large_cluster(stored[-1].sizes, settings.levels)
@@ -266,7 +275,7 @@ def _refuse(needed: str, X: Any, **given: Any) -> None:
             )
         if value is not None:
             problem = f"got {shown(value)}, which is not possible with a directory"
-            instead = {"levels": "list falling numbers, such as [100, 20, 10]"}.get(argument, "leave it out")
+            instead = INSTEAD.get(argument, "leave it out")
             raise InputError(argument, problem, f"{instead}, or leave out the directory")
     if needed and isinstance(X, PartitionedGraph | RowsInFiles):
         problem = "is needed for data in files: a run keeps what is large there"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from graphsoft.distributed.summary import PREDICTIONS
 from graphsoft.errors import InputError, shown
 from graphsoft.fitting.saving import unpack_report, unpack_settings
 from graphsoft.graph.features import Features
@@ -17,6 +18,7 @@ from graphsoft.result.intact import check_described, check_features
 from graphsoft.result.naming import checked_cluster_names
 from graphsoft.result.saving import unpack_levels
 from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_points import StoredPoints
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import DAMAGED, UNSOUND, Container, cause_of, read_container
 from graphsoft.storage.packing import Unpacker
@@ -26,7 +28,9 @@ __all__ = ["load"]
 KINDS = ("hierarchy", "clustering", "graph")
 
 
-def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | StoredHierarchy | Clustering | Graph:
+def load(
+    path: PathLike, *, neighbors: Any = None
+) -> Hierarchy | StoredHierarchy | StoredPoints | Clustering | Graph:
     """Read what `save` of a hierarchy, a clustering or a graph wrote, or open the directory of a run.
 
     Large arrays stay in the file and are mapped into memory. So do not write into the file while you use the
@@ -35,14 +39,14 @@ def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | StoredHierarch
     Parameters
     ----------
     path : path-like
-        A file, or the directory of a hierarchy beyond memory.
+        A file, or the directory of a hierarchy beyond memory, or of new points in one.
     neighbors : object, optional
         The search for neighbors that the hierarchy was made with, fitted as it was then. It is needed if
         there was one, because a file holds no objects of others.
 
     Returns
     -------
-    Hierarchy, StoredHierarchy, Clustering or Graph
+    Hierarchy, StoredHierarchy, StoredPoints, Clustering or Graph
         It answers as the one that was saved, to the last bit.
 
     Raises
@@ -64,6 +68,8 @@ def load(path: PathLike, *, neighbors: Any = None) -> Hierarchy | StoredHierarch
     if isinstance(path, str | os.PathLike) and os.path.isdir(path):
         if neighbors is not None:
             raise InputError("neighbors", f"got {shown(neighbors)}, but this is a directory", "leave it out")
+        if os.path.isfile(os.path.join(path, PREDICTIONS)):
+            return StoredPoints.open(path)
         return StoredHierarchy.open(path)
     container = read_container(path)
     if container.kind not in KINDS:

@@ -18,6 +18,8 @@ from graphsoft.levels import hierarchy
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
+from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_answers import needs_a_sample
 from graphsoft.suggestion import suggest_levels
 
 if TYPE_CHECKING:
@@ -248,6 +250,8 @@ def _found(G: Any, k: int | None, weight: str | None) -> tuple[Sequence[Any], sp
 
 
 def _is_result(G: Any) -> bool:
+    if isinstance(G, StoredHierarchy):
+        raise needs_a_sample("G")
     return isinstance(G, Hierarchy | Clustering)
 
 

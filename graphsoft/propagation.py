@@ -39,6 +39,8 @@ from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_level, intact_graph
 from graphsoft.result.level import Level
+from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_answers import needs_a_sample
 from graphsoft.result.walks import MAX_STEPS, MultistepAdjacency
 
 __all__ = ["Propagated", "propagate"]
@@ -161,6 +163,8 @@ def propagate(
 
 def _graph_and_level(X: Any, level: Any, progress: Progress | None) -> tuple[Graph, Level | None]:
     """Return the graph of the points, and the level if there is one."""
+    if isinstance(X, StoredHierarchy):
+        raise needs_a_sample("X")
     if isinstance(X, Hierarchy):
         graph = intact_graph(X)
         if level is None:

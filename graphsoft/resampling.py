@@ -24,6 +24,8 @@ from graphsoft.result.comparison import common_points, overlaps
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels, intact_graph
 from graphsoft.result.stability import LOST, Stability
+from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_answers import needs_a_sample
 
 __all__ = ["stability"]
 
@@ -76,6 +78,8 @@ def stability(
     >>> graphsoft.stability(h, rounds=3).lost[0].tolist()
     [0, 0, 0, 0]
     """
+    if isinstance(h, StoredHierarchy):
+        raise needs_a_sample("h")
     if not isinstance(h, Hierarchy):
         raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returned")
     integer("rounds", rounds, 1)

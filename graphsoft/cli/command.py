@@ -37,7 +37,8 @@ class _Program(click.Group):
             sys.stdout.flush()
         except InputError as error:
             name = NAMES.get(error.argument, error.argument)
-            if error.argument == "directory" and ctx.invoked_subcommand != "run":  # it is the model there
+            # elsewhere it is the model
+            if error.argument == "directory" and ctx.invoked_subcommand not in ("run", "predict"):
                 name = "input"
             return _fail(FAILED, f"{name}: {error.problem}. Remedy: {error.remedy}.")
         except BrokenPipeError:

@@ -17,6 +17,7 @@ from graphsoft.graph.reading import as_graph
 from graphsoft.loading import load
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_points import StoredPoints
 
 __all__ = ["convert_file"]
 
@@ -33,6 +34,11 @@ WRITERS: dict[str, tuple[str, tuple[str, ...]]] = {
 # What can be written of a hierarchy on disk: its tree, and a table of the likeliest clusters of all points.
 OF_STORED = (".json", ".nwk", ".graphml", ".gexf", ".csv", ".parquet")
 TABLES = (".csv", ".parquet")
+KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
+    Hierarchy: ("a hierarchy", tuple(WRITERS)),
+    StoredHierarchy: ("a hierarchy on disk", OF_STORED),
+    StoredPoints: ("what holds new points", TABLES),
+}
 
 
 def convert_file(source: str, target: str, names: str | None = None, of: str | None = None) -> None:
@@ -48,7 +54,7 @@ def convert_file(source: str, target: str, names: str | None = None, of: str | N
     """
     ending = Path(target).suffix.lower()
     found: Any = load(source) if seems_a_model(source) or Path(source).is_dir() else _graph(source)
-    if isinstance(found, Hierarchy | StoredHierarchy):
+    if isinstance(found, Hierarchy | StoredHierarchy | StoredPoints):
         _write_hierarchy(found if names is None else found.name_clusters(_read_names(names)), target, of)
         return
     for argument, value in {"names": names, "of": of}.items():
@@ -63,20 +69,15 @@ def convert_file(source: str, target: str, names: str | None = None, of: str | N
         raise InputError("output", f"a clustering cannot be written as {ending!r}", "use .csv")
 
 
-def _write_hierarchy(h: Hierarchy | StoredHierarchy, target: str, of: str | None) -> None:
-    ending, known = Path(target).suffix.lower(), tuple(WRITERS) if isinstance(h, Hierarchy) else OF_STORED
+def _write_hierarchy(h: Hierarchy | StoredHierarchy | StoredPoints, target: str, of: str | None) -> None:
+    ending = Path(target).suffix.lower()
+    kind, known = KINDS[type(h)]
     if ending not in known:
-        kind = "a hierarchy" if isinstance(h, Hierarchy) else "a hierarchy on disk"
         raise InputError("output", f"{kind} cannot be written as {ending!r}", f"use {' or '.join(known)}")
     write, parts = WRITERS[ending]
     if of is not None and of not in parts:
         remedy = f"leave it out, or use {' or '.join(each for each in known if of in WRITERS[each][1])}"
         raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
-    if isinstance(h, StoredHierarchy) and ending in TABLES:
-        if of == "clusters":
-            problem = f"a {ending} file of a hierarchy on disk has its points"
-            raise InputError("of", problem, "leave it out, or write .json, which has all clusters")
-        of = None
     getattr(h, write)(target, *(() if of is None else (of,)))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphsoft.datasets import Dataset
 from graphsoft.distributed.status import status
+from graphsoft.distributed.summary import PREDICTIONS
 from graphsoft.fitting.report import edge_count
 from graphsoft.fitting.settings import name_of
 from graphsoft.graph.features import FeaturesLeftOut
@@ -16,6 +18,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.methods import Clustering
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_points import StoredPoints
 
 __all__ = ["dataset_facts", "graph_facts", "model_facts", "run_facts", "summarize_facts"]
 
@@ -83,6 +86,12 @@ def run_facts(directory: str) -> dict[str, Any]:
         return {
             "kind": "a run", "tasks": found.tasks, "done": found.done, "stands at": found.stage,
             "at work": found.worked_on, "notes": resume,
+        }  # fmt: skip
+    if Path(directory, PREDICTIONS).is_file():
+        plan = StoredPoints.open(directory).plan
+        return {
+            "kind": "new points on disk", "points": plan.rows, "levels": list(plan.levels),
+            "rows in a chunk": plan.chunk_rows,
         }  # fmt: skip
     h = StoredHierarchy.open(directory)
     plan, points = h.plan, h.plan.kind == "points"

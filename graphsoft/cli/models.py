@@ -12,7 +12,7 @@ import click
 
 from graphsoft.cli import options as shared
 from graphsoft.cli.options import FILE, example
-from graphsoft.cli.terminal import printable, show
+from graphsoft.cli.terminal import printable, say, show
 from graphsoft.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ PENGUINS = "penguins.graphsoft"  # which the first example of the help saves
 @click.command(epilog=example(f"graphsoft predict {PENGUINS} data/penguins.csv -o predicted.csv"))
 @click.argument("model", type=FILE)
 @shared.reading
+@click.option(
+    "--directory", type=FILE, metavar="DIR",
+    help="for files larger than memory: where the answers are kept; the same command again takes it up",
+)  # fmt: skip
+@shared.working
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="write to this csv file")
 @shared.output
 def predict(**options: Any) -> None:
@@ -35,14 +40,26 @@ def predict(**options: Any) -> None:
 
     They are read as the points of the model were: the same columns by their titles, in the same order, and
     scaled in the same way. Other columns are left out. Of an h5ad file the same part is read.
+
+    With --directory MODEL is the directory of a run, and INPUT may be larger than memory: a file or a folder
+    of npy, parquet, h5ad or zarr.
     """
+    from graphsoft.cli.writing import check_file
+
+    check_file(options["output"], options["input"])
+    (_predict_here if options["directory"] is None else _predict_in_directory)(options)
+
+
+def _predict_here(options: Mapping[str, Any]) -> None:
     from graphsoft.cli.placing import placed
-    from graphsoft.cli.writing import check_file, show_json
+    from graphsoft.cli.writing import show_json
     from graphsoft.formats.frames import columns_to_csv, write_columns
     from graphsoft.formats.tables import point_columns
     from graphsoft.progress import watched
 
-    check_file(options["output"], options["input"])
+    for name in ("workers", "scheduler", "max_memory"):
+        if options[name] is not None:
+            raise InputError(name, "has no meaning without --directory", "name a directory, or leave it out")
     with watched(not options["quiet"], "predict", ("reading", "neighbors")) as progress:
         h = _hierarchy_or_stored(options["model"])
         found = placed(h, options, progress)
@@ -56,6 +73,27 @@ def predict(**options: Any) -> None:
             names = [printable(str(name)) for name in names]
             called = {id: printable(name) for id, name in called.items()}
         write_columns(point_columns(names, found.levels, called), sys.stdout)
+
+
+def _predict_in_directory(options: Mapping[str, Any]) -> None:
+    from graphsoft.cli.placing import rows_alike
+    from graphsoft.cli.running import started_client
+    from graphsoft.cli.stored import placed_facts, summarize_placed
+    from graphsoft.cli.writing import show_json
+    from graphsoft.progress import watched
+
+    h = _stored(options["model"])
+    rows = rows_alike(h, options)
+    kept = {"directory": options["directory"], "max_memory": options["max_memory"]}
+    with started_client(options) as client, watched(not options["quiet"], "predict", ()) as progress:
+        found = h.transform(rows, client=client, progress=progress, **kept)
+    if options["output"] is not None:
+        found.to_csv(options["output"])
+    if options["as_json"]:
+        show_json(placed_facts(found))
+    elif not options["quiet"]:
+        show(summarize_placed(found))
+        say(f"memberships and labels of all points are in {options['directory']}")
 
 
 @click.command(epilog=example(f"graphsoft describe {PENGUINS} --level 1"))
@@ -169,9 +207,16 @@ def _model(name: str) -> Any:
 
 
 def _hierarchy_or_stored(name: str) -> Hierarchy | StoredHierarchy:
+    return _stored(name) if os.path.isdir(name) else _hierarchy(name)
+
+
+def _stored(name: str) -> StoredHierarchy:
     from graphsoft.result.stored import StoredHierarchy
 
-    return StoredHierarchy.open(name) if os.path.isdir(name) else _hierarchy(name)
+    try:
+        return StoredHierarchy.open(name)
+    except InputError as error:  # of the model, while --directory may be that of the answers
+        raise InputError("path", error.problem, error.remedy) from error
 
 
 def _hierarchy(name: str) -> Hierarchy:

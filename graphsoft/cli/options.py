@@ -168,3 +168,10 @@ save = click.option(
 
 fitting = _all(labels, joining, save)
 output = _all(as_json, quiet)
+
+# Who works in a directory.
+working = _all(
+    click.option("--workers", type=click.IntRange(1), metavar="N", help="so many processes of this machine"),
+    click.option("--scheduler", metavar="ADDRESS", help="the scheduler of a Dask cluster that is there"),
+    click.option("--max-memory", metavar="SIZE", help="what a process may take, such as 2GB (what is free)"),
+)

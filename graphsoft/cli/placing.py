@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from graphsoft.cli.given import PARTS, read_file
+from graphsoft.distributed.row_files import RowsInFiles, rows_in_files
 from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.input.memberships import SoftClusters
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from graphsoft.datasets import Dataset
     from graphsoft.result.hierarchy import Hierarchy
 
-__all__ = ["Placed", "placed"]
+__all__ = ["Placed", "placed", "rows_alike"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,36 @@ def placed(h: Hierarchy | StoredHierarchy, options: Mapping[str, Any], progress:
     return Placed(range(beside.shape[0]) if dataset.names is None else dataset.names, levels)
 
 
+def rows_alike(h: StoredHierarchy, options: Mapping[str, Any]) -> RowsInFiles:
+    """See files of new points as one table, with the columns of a hierarchy on disk."""
+    for name in ("kind", "header", "drop", "obsp"):
+        if options[name] is not None:
+            problem = "has no meaning with --directory, where the rows of files are read in parts"
+            raise InputError({"kind": "format"}.get(name, name), problem, "leave it out")
+    if options["input"] == "-":
+        remedy = "name files, which can be read again and by several processes"
+        raise InputError("input", "the standard input cannot be read in parts", remedy)
+    part = None if options["obsm"] is None else f"obsm/{options['obsm']}"
+    known, columns = h.summary.columns, options["columns"]
+    if known is not None:
+        _refuse_columns(options, ("columns",))
+        columns = known if _is_parquet(options["input"]) else None
+    return rows_in_files(options["input"], columns=columns, part=part)
+
+
+def _is_parquet(name: str) -> bool:
+    """Tell whether the files are tables of which some columns can be taken."""
+    path = Path(name)
+    return any(each.suffix in (".parquet", ".pq") for each in (path.iterdir() if path.is_dir() else [path]))
+
+
+def _refuse_columns(options: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in names:
+        if options[name] is not None:
+            problem = "is of no use, because the model knows its columns"
+            raise InputError(name, problem, "leave it out: other columns are not read")
+
+
 def _weights_by_name(dataset: Dataset, nodes: Sequence[Any]) -> Any:
     """Put the columns of a graph in the order of the nodes of the model; a file may list them in another."""
     if dataset.names is None or isinstance(nodes, range) or not issparse(dataset.data):
@@ -92,10 +123,7 @@ def _read_alike(
     else:
         known = h.features.columns if isinstance(h.features, Features) else None
     if known is not None:
-        for name in ("columns", "drop"):
-            if options[name] is not None:
-                problem = "is of no use, because the model knows its columns"
-                raise InputError(name, problem, "leave it out: other columns are not read")
+        _refuse_columns(options, ("columns", "drop"))
     part = _part_alike(h, options)
     try:
         return read_file(options, progress, **part, **({} if known is None else {"columns": list(known)}))

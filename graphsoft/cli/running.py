@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from logging import ERROR
 from pathlib import Path
@@ -16,11 +16,12 @@ from graphsoft.cli.terminal import say, show
 from graphsoft.errors import InputError, imported
 from graphsoft.version import installed_version
 
-__all__ = ["run"]
+__all__ = ["run", "started_client"]
 
 # What the library takes under the same name, if the user said it.
 PASSED = (
     "n_neighbors", "metric", "weights", "min_children", "max_children", "max_memory", "partitions",
+    "time_limit",
 )  # fmt: skip
 
 
@@ -37,9 +38,7 @@ PASSED = (
 @click.option("--edges", is_flag=True, help="the files hold the edges of a graph")
 @click.option("--columns", type=Titles(), metavar="A,B,...", help="of tables, the columns to read")
 @click.option("--part", metavar="PART", help="of h5ad and zarr, what to read, such as obsm/X_pca (X)")
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="so many processes of this machine")
-@click.option("--scheduler", metavar="ADDRESS", help="the scheduler of a Dask cluster that is there")
-@click.option("--max-memory", metavar="SIZE", help="what a process may take, such as 2GB (what is free)")
+@shared.working
 @click.option(
     "--partitions", type=int, metavar="P", help="in how many parts the points are dealt (found out)"
 )
@@ -48,6 +47,7 @@ PASSED = (
 @click.option("--weights", type=click.Choice(WEIGHTS), help="how distances become weights (local-scaling)")
 @click.option("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
 @click.option("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="stop then; the same command goes on")
 @click.option(
     "-o", "--output", type=FILE, metavar="FOLDER",
     help="write explorer.html, tree.json, labels and report.json here",
@@ -70,7 +70,7 @@ def run(**options: Any) -> None:
     folder = check_folder(options["output"], options["force"])
     data = _data(options)
     keywords = {name: options[name] for name in PASSED if options[name] is not None}
-    with _client(options) as client, watched(not options["quiet"], "run", ()) as progress:
+    with started_client(options) as client, watched(not options["quiet"], "run", ()) as progress:
         h: Any = hierarchy(
             data, options["levels"], directory=options["directory"], client=client, progress=progress,
             **keywords,
@@ -108,7 +108,7 @@ def _data(options: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def _client(options: dict[str, Any]) -> Iterator[Any]:
+def started_client(options: Mapping[str, Any]) -> Iterator[Any]:
     """Start workers on this machine, or join a cluster; they are left as they were found."""
     workers, address = options["workers"], options["scheduler"]
     if workers is None and address is None:

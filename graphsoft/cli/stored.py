@@ -11,14 +11,15 @@ import numpy as np
 
 from graphsoft.cli.writing import PAGE, REPORT, TREE, plain, results_in
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.result.tables import ROWS_SHOWN, aligned, levels_shown
+from graphsoft.result.tables import ROWS_SHOWN, aligned, levels_shown, shortened
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.together import replace_together
 
 if TYPE_CHECKING:
     from graphsoft.result.stored import StoredHierarchy
+    from graphsoft.result.stored_points import StoredPoints
 
-__all__ = ["stored_facts", "summarize_stored", "write_stored"]
+__all__ = ["placed_facts", "stored_facts", "summarize_placed", "summarize_stored", "write_stored"]
 
 _CHILDREN_SHOWN = 4
 
@@ -51,6 +52,30 @@ def summarize_stored(h: StoredHierarchy) -> list[str]:
         if sizes[at] > ROWS_SHOWN:
             lines.append(f"... and {sizes[at] - ROWS_SHOWN} more")
     return lines
+
+
+def placed_facts(found: StoredPoints) -> dict[str, Any]:
+    """Tell how many new points are in each cluster, for a program to read."""
+    levels = []
+    for at, level in enumerate(found):
+        clusters = [
+            {"cluster": id, "name": found.cluster_names.get(id), "size": size}
+            for id, size in ((f"{at}-{cluster}", size) for cluster, size in enumerate(level.sizes.tolist()))
+        ]
+        levels.append({"level": at, "clusters": clusters})
+    return {
+        "kind": "new points", "points": found.plan.rows, "directory": str(found.directory), "levels": levels,
+    }  # fmt: skip
+
+
+def summarize_placed(found: StoredPoints) -> list[str]:
+    """Tell in lines of text how many new points are in each cluster of the top level."""
+    lines = [f"{found.plan.rows} points in {' -> '.join(map(str, found.plan.levels))} clusters"]
+    facts = placed_facts(found)["levels"][-1]["clusters"]
+    largest = sorted(facts, key=lambda fact: -fact["size"])
+    rows = [["cluster", "size", "name"]]
+    rows += [[fact["cluster"], str(fact["size"]), fact["name"] or ""] for fact in largest]
+    return lines + shortened(aligned(rows, frozenset({"cluster", "name"})))
 
 
 def _clusters(h: StoredHierarchy, at: int) -> list[dict[str, Any]]:

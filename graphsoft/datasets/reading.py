@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from graphsoft.datasets.h5ad import read_h5ad
 from graphsoft.datasets.parquet import read_parquet
 from graphsoft.datasets.tables import read_table
 from graphsoft.errors import InputError
+from graphsoft.storage.container import UNSOUND_ARCHIVE
 
 __all__ = ["has_columns", "read"]
 
@@ -39,10 +38,7 @@ READERS: dict[str, tuple[Reader, frozenset[str]]] = {
 }
 PLAIN = (".npy", ".npz", ".parquet", ".h5ad")  # these are never compressed as a whole
 # What the parsers raise on a file that is damaged, or is something else than its ending says.
-DAMAGED: tuple[type[Exception], ...] = (
-    ValueError, TypeError, KeyError, AttributeError, OverflowError, EOFError,
-    csv.Error, zlib.error, zipfile.BadZipFile, OSError,
-)  # fmt: skip
+DAMAGED: tuple[type[Exception], ...] = (*UNSOUND_ARCHIVE, csv.Error)
 
 
 def read(

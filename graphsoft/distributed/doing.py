@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
 from graphsoft.distributed.files import UNMARKED, Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
@@ -71,6 +72,8 @@ class Known:
         Seconds in which a task has to end where there are no workers, or where they die.
     mark : bytes
         Of all files of the run.
+    deadline : Deadline
+        When the run stops.
     stages : dict
         Those that have begun.
     tries : Counter
@@ -84,6 +87,7 @@ class Known:
     token: str
     patience: float
     mark: bytes = UNMARKED
+    deadline: Deadline = NEVER
     stages: dict[str, Stage] = field(default_factory=dict)
     tries: Counter[str] = field(default_factory=Counter)
     repaired: set[str] = field(default_factory=set)
@@ -158,6 +162,7 @@ class Doing:
                     self._take(ended)
                 self._try_elsewhere(workers)
                 self._watch(workers)
+                self._stop_in_time()
         except ConnectionError as error:
             if error is self._raised:  # by a task, which may read from a network too
                 raise
@@ -167,6 +172,11 @@ class Doing:
         finally:
             if self._tries:
                 self._cancel(list(self._tries))
+
+    def _stop_in_time(self) -> None:
+        """Stop when the time is over, but not before something was done: many short calls end too."""
+        if self._missing and self._ended and self._known.deadline.over:
+            raise self._stopped([], "the time is over", "make the same call again, which goes on from here")
 
     def _submit(self, room: int) -> None:
         # one at a time: a task that kills workers must not draw suspicion to another again and again
@@ -308,6 +318,8 @@ class Doing:
             self._known.executor.cancel(keys)
 
     def _stopped(self, places: Sequence[Place], problem: str, remedy: str) -> RunStopped:
+        if not places:
+            return RunStopped(self._stage, [], problem, remedy)
         stage = (
             self._stage if (own := {part for name, part in places if name == self._stage}) else places[0][0]
         )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
+from graphsoft.distributed.directories import checked_directory, faults_of, refuse_folder_of
 from graphsoft.distributed.dividing import divide
-from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
@@ -25,18 +24,17 @@ from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import LASTING, check_result, finish
 from graphsoft.distributed.given import ABOUT
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import PLAN, Plan, earlier, mark_of, same, settled
+from graphsoft.distributed.plan import PLAN, Plan, mark_of, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
-from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.distributed.run import STAGES, Run
-from graphsoft.distributed.sources import GIVEN, Source, lists_paths, source_of
-from graphsoft.distributed.summary import Summary, read_summary, write_summary
+from graphsoft.distributed.sources import GIVEN, Source, source_of
+from graphsoft.distributed.summary import SUMMARY, Summary, is_finished, restore_plan, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, RunStopped, shown, warn
+from graphsoft.errors import InputError, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
@@ -45,8 +43,6 @@ from graphsoft.methods import Relation
 
 __all__ = ["drive"]
 
-# What the system says of a file of the directory that is not for this process, or is none.
-REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 # What a run writes before its result; the plan goes last, so that nothing is left that is not of it.
 DATA = (f"{GIVEN}/[0-9]*.arrays", f"{GIVEN}/{ABOUT}", f"{GIVEN}/source-*.json")
 WORK = ("done/*/[0-9]*.arrays", "parts/*/[0-9]*.arrays", STAGES, PLAN)
@@ -61,6 +57,7 @@ def drive(
     max_memory: int | str | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
+    deadline: Deadline = NEVER,
 ) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
@@ -79,19 +76,21 @@ def drive(
         Bytes that a process may take.
     partitions : int, optional
     progress : callable, optional
+    deadline : Deadline
+        When it is over, `RunStopped` is raised after the next task.
     """
-    folder = _folder(directory)
-    _refuse_folder_of(X, folder, directory)
+    folder = checked_directory(directory)
+    refuse_folder_of(X, folder, directory)
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
     lends, damaged = LENDS, False
     while True:
-        with _faults_of(folder), Run(folder, executor_of(client), progress) as run:
+        with faults_of(folder), Run(folder, executor_of(client), progress, deadline=deadline) as run:
             data, plan = _planned(X, settings, folder, client, max_memory, partitions, lends)
             run.bind(mark_of(plan))
             try:
-                if not damaged and _is_finished(folder, plan):
+                if not damaged and is_finished(folder, plan):
                     check_result(run, plan)
                 else:
                     _Drive(run, plan, settings, method, partitions).drive(data)
@@ -100,7 +99,7 @@ def drive(
                 lends = error.lends
                 _delete(folder, WORK)
             except InputError:
-                if not _is_finished(folder, plan):
+                if not is_finished(folder, plan):
                     _delete(folder, (*DATA, *WORK))
                 raise
             except Unreadable:
@@ -121,7 +120,7 @@ def _planned(
     """See the data, and settle what will be done with them; a call that is refused leaves no data behind."""
     kept = (folder / GIVEN).exists()
     try:
-        _restore_plan(folder)
+        restore_plan(folder, SUMMARY)
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
         falling_sizes(settings.levels, data.n)
         _warn_of_neighbors(data, settings)
@@ -130,38 +129,6 @@ def _planned(
         if not (kept and (folder / PLAN).exists()):  # else they are the data of an earlier call
             _delete(folder, DATA)
         raise
-
-
-@contextmanager
-def _faults_of(folder: Path) -> Iterator[None]:
-    """Say what is wrong where a file of the directory cannot be written or read."""
-    try:
-        yield
-    except OSError as error:
-        name = error.filename if isinstance(error.filename, str) else ""
-        if error.errno in FULL:
-            remedy = "make room, and call again: what is done is kept"
-            raise RunStopped(Path(name).name or "run", [], f"the disk is full ({error})", remedy) from error
-        if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
-            raise
-        problem = f"{name!r} cannot be used: {error.strerror}"
-        remedy = "see to it that it can be read and written, and call again, or give another directory"
-        raise InputError("directory", problem, remedy) from error
-
-
-def _restore_plan(folder: Path) -> None:
-    """Write the plan where there is none: a saved copy of a result has it in its summary only."""
-    if earlier(folder) is None:
-        with suppress(InputError):
-            settled(folder, read_summary(folder).plan)
-
-
-def _is_finished(folder: Path, plan: Plan) -> bool:
-    """Tell whether all that is small of a result is there, and sound, and of this run."""
-    try:
-        return same(read_summary(folder).plan, plan)
-    except InputError:
-        return False
 
 
 class _TooFewPartitions(Exception):
@@ -189,29 +156,6 @@ def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> N
         warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
     elif 1 < data.n <= settings.n_neighbors:
         warn(f"n_neighbors: {settings.n_neighbors} is more than the {data.n - 1} other points; all are used")
-
-
-def _folder(directory: Any) -> Path:
-    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
-        raise InputError("directory", f"got {shown(directory)}", "name a directory")
-    folder = Path(directory).absolute()
-    if (
-        os.path.exists(folder) and not folder.is_dir()
-    ):  # unlike that of Path, it takes names that are too long
-        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
-    return folder
-
-
-def _refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
-    """Refuse a directory that holds the files of the data: to begin anew, one deletes it."""
-    if isinstance(X, RowsInFiles | PartitionedGraph):
-        given: Any = [file.path for file in X.files]
-    else:
-        given = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else ()
-    for path in given:
-        if folder in (place := Path(path).absolute(), place.parent):
-            problem = f"{str(directory)!r} holds the data too, such as {place.name!r}"
-            raise InputError("directory", problem, "give another directory, in which is nothing else")
 
 
 def _method(settings: Settings) -> Relation:

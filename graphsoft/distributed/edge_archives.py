@@ -6,7 +6,6 @@ Members are read as streams, a slice at a time, so that compressed ones need no 
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,13 +17,13 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.distributed.edge_parts import CHUNK, EdgeFile, Edges, checked, refused
 from graphsoft.errors import InputError
+from graphsoft.storage.container import UNSOUND_ARCHIVE
 
 __all__ = ["looked_at_archive", "read_archive"]
 
 # An archive may become so many times larger when it is read, or so many bytes.
 EXPANSION, EXPANDED = 100, 1 << 28
 AGAIN = "save it again, with numpy.savez or scipy.sparse.save_npz"
-DAMAGED = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 class Member:
@@ -71,7 +70,7 @@ def looked_at_archive(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile
             return _found(file, archive)
     except InputError:
         raise
-    except DAMAGED as error:
+    except UNSOUND_ARCHIVE as error:
         raise refused(file, f"is no archive of arrays: {str(error)[:80]}", AGAIN) from None
 
 
@@ -149,7 +148,7 @@ def read_archive(file: EdgeFile, start: int, stop: int, nodes: int | None) -> It
                 yield checked(file, edges, nodes)
     except InputError:
         raise
-    except DAMAGED as error:
+    except UNSOUND_ARCHIVE as error:
         raise refused(file, f"is damaged: {str(error)[:80]}", AGAIN) from None
 
 

@@ -80,6 +80,8 @@ def lasting_files(plan: Plan) -> dict[str, range]:
     >>> lasting_files(graph)
     {'rows': range(0, 2), 'graph': range(0, 2), 'memberships': range(0, 2), 'homes': range(0, 3)}
     """
+    if plan.kind == "predictions":
+        return {"memberships": plan.parts}
     found = dict.fromkeys(LASTING, plan.parts) | {"homes": plan.chunks}
     of_points = {"points": plan.parts, "cells": range(1)}
     if plan.kind == "points":

@@ -56,7 +56,8 @@ class Plan:
 
     Attributes
     ----------
-    kind : {"points", "graph"}
+    kind : {"points", "graph", "predictions"}
+        Predictions put new points into the clusters of a result.
     rows : int
         Points, or nodes of a given graph.
     features : int
@@ -118,7 +119,7 @@ def check_plan(plan: Plan) -> None:
         value = getattr(plan, name)
         if not fits(value) or (name in LEAST and value < LEAST[name]):
             raise ValueError(f"a plan whose {name} is not what it should be")
-    if plan.kind not in ("points", "graph") or (plan.features > 0) != (plan.kind == "points"):
+    if plan.kind not in ("points", "graph", "predictions") or (plan.features > 0) != (plan.kind != "graph"):
         raise ValueError("a plan of another kind")
     if not all(isinstance(getattr(plan, name), dict) for name in AS_JSON):
         raise ValueError("a plan without an identity")

@@ -29,10 +29,12 @@ from graphsoft.neighbors.points import NORMS
 __all__ = [
     "LENDS",
     "chunk_rows_of",
+    "memory_as_before",
     "memory_of",
     "partitions_of",
     "partitions_of_points",
     "plan_of",
+    "row_bytes_of",
     "sweeps_bytes",
 ]
 
@@ -92,6 +94,15 @@ def memory_of(given: Any, client: Any) -> int:
     if limits:
         return _checked(min(limits))
     return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))
+
+
+def memory_as_before(before: Mapping[str, Any], max_memory: Any, client: Any) -> int:
+    """Tell how many bytes a process may take, or took in an earlier call: more than before is no harm."""
+    memory = int(before.get("max_memory", 0))
+    if max_memory is None and memory:
+        return memory
+    asked = memory_of(max_memory, client)
+    return memory if 0 < memory < asked else asked
 
 
 def _checked(size: int) -> int:
@@ -229,10 +240,7 @@ def plan_of(
     if data.n > MOST_NUMBERED:
         raise InputError("X", f"has {data.n} rows", f"use a sample of at most {MOST_NUMBERED}")
     before = earlier(directory) or {}
-    memory = before.get("max_memory", 0)
-    if max_memory is not None or not memory:
-        asked = memory_of(max_memory, client)
-        memory = memory if 0 < memory < asked else asked  # more than before is no harm
+    memory = memory_as_before(before, max_memory, client)
     if partitions is None:
         partitions = before.get("partitions")
     plan = Plan(
@@ -255,7 +263,7 @@ def plan_of(
         return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_graph))
     plan = replace(
         plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
-        chunk_rows=chunk_rows_of(_row_bytes(data), memory),
+        chunk_rows=chunk_rows_of(row_bytes_of(data), memory),
     )  # fmt: skip
     check_metric(plan.metric, plan.sparse, partitions or 1)
     least = lends if partitions is None else 1  # a number that is wanted is not refused for a guess
@@ -264,7 +272,7 @@ def plan_of(
 
 def partitions_of_points(plan: Plan, data: Source, lends: int, given: int | None) -> int:
     """Choose the number of partitions for points that are seen by the partitions of so many further cells."""
-    row_bytes = _row_bytes(data)
+    row_bytes = row_bytes_of(data)
     if given is None and plan.metric not in NORMS:  # cells say nothing of neighbors then
         given = 1
 
@@ -288,7 +296,7 @@ def _of_largest(needed: Mapping[str, float], partitions: int) -> dict[str, float
     return {stage: PROCESS + uneven * size for stage, size in needed.items()}
 
 
-def _row_bytes(source: Source) -> int:
+def row_bytes_of(source: Source) -> int:
     """Tell how long a row is; of sparse rows the first ones are looked at."""
     if not source.sparse:
         return source.dtype.itemsize * source.d

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.arguments import keep, stage_of
 from graphsoft.distributed.doing import AGAIN, UNSOUND, Doing, Known, Stage
 from graphsoft.distributed.executors import Executor, InThisProcess
@@ -48,16 +49,18 @@ class Run:
         Called as ``progress(stage, done, total)``.
     patience : float
         For so many seconds a run waits for workers where there are none.
+    deadline : Deadline
+        When it is over no further task begins, and `RunStopped` is raised.
     """
 
     def __init__(
         self, directory: Path, executor: Executor | None = None, progress: Progress | None = None,
-        patience: float = 300.0,
+        patience: float = 300.0, deadline: Deadline = NEVER,
     ) -> None:  # fmt: skip
         self.directory = Path(directory).absolute()
         # the second half tells what an earlier run in the same directory may have left in a cluster
         token = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:4] + secrets.token_hex(2)
-        self._known = Known(str(self.directory), executor or InThisProcess(), token, patience)
+        self._known = Known(str(self.directory), executor or InThisProcess(), token, patience, deadline)
         self._progress = progress
         self._forgotten: set[str] = set()
         self._new: dict[str, int] = {}  # tasks that had no record yet

@@ -1,11 +1,13 @@
 """What is small in a result on disk, in one file: levels, tree, report, settings, and the plan of the run.
 
-Memberships and labels, which grow with the number of points, are in files of arrays beside it.
+Memberships and labels, which grow with the number of points, are in files of arrays beside it. Of new points
+that were put into the clusters of a hierarchy there is the same, in a file of another name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.plan import AS_JSON, FIELDS, Plan, check_plan
+from graphsoft.distributed.plan import AS_JSON, FIELDS, Plan, check_plan, earlier, same, settled
 from graphsoft.errors import InputError
 from graphsoft.fitting.report import Report
 from graphsoft.fitting.saving import pack_report, pack_settings, unpack_report, unpack_settings
@@ -25,10 +27,19 @@ from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
 from graphsoft.storage.records import are_texts, is_text
 from graphsoft.version import installed_version
 
-__all__ = ["KIND", "SUMMARY", "LevelSummary", "Summary", "read_summary", "write_summary"]
+__all__ = [
+    "PREDICTIONS",
+    "SUMMARY",
+    "LevelSummary",
+    "Summary",
+    "is_finished",
+    "read_summary",
+    "restore_plan",
+    "write_summary",
+]
 
-SUMMARY = "hierarchy.gs"
-KIND = "stored hierarchy"
+SUMMARY, PREDICTIONS = "hierarchy.gs", "predictions.gs"
+KINDS = {SUMMARY: "stored hierarchy", PREDICTIONS: "stored predictions"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +53,7 @@ class LevelSummary:
     mass : ndarray of shape (m,)
         float64.
     sizes : ndarray of shape (m,)
-        int64: the rows whose likeliest cluster each is. They sum to the number of rows.
+        int64: the rows whose likeliest cluster each is. They sum to the number of rows of the plan.
     graph : csr_array of shape (m, m)
         The cluster graph.
     """
@@ -116,20 +127,26 @@ def write_summary(directory: Path, summary: Summary) -> None:
         "cluster_names": dict(summary.cluster_names),
         "steps": _packed_matrix("steps", summary.steps, packer),
     }
-    write_container(directory / SUMMARY, KIND, content, packer.arrays, installed_version())
+    name = _name(summary.plan)
+    write_container(directory / name, KINDS[name], content, packer.arrays, installed_version())
 
 
-def read_summary(directory: Path) -> Summary:
+def read_summary(directory: Path, name: str = SUMMARY) -> Summary:
     """Read what `write_summary` wrote; nothing in it is believed.
+
+    Parameters
+    ----------
+    directory : Path
+    name : {SUMMARY, PREDICTIONS}
 
     Raises
     ------
     InputError
         If it is not there, was damaged, or does not hold what it should.
     """
-    path = directory / SUMMARY
+    path = directory / name
     container = read_container(path)
-    if container.kind != KIND:
+    if container.kind != KINDS[name]:
         raise InputError("path", f"{str(path)!r} holds a {container.kind[:40]!r}", "give a run's directory")
     content, unpacker = container.content, Unpacker(container.arrays)
     try:
@@ -143,10 +160,31 @@ def read_summary(directory: Path) -> Summary:
             steps=_unpacked_matrix(content["steps"], unpacker),
         )
         _check(summary)
+        if _name(summary.plan) != name:
+            raise ValueError("a plan of another kind")
     except UNSOUND as error:
         problem = f"{str(path)!r} holds no sound result: {cause_of(error)}"
         raise InputError("path", problem, DAMAGED) from error
     return summary
+
+
+def is_finished(directory: Path, plan: Plan) -> bool:
+    """Tell whether all that is small of a result is there, and sound, and of this run."""
+    try:
+        return same(read_summary(directory, _name(plan)).plan, plan)
+    except InputError:
+        return False
+
+
+def restore_plan(directory: Path, name: str) -> None:
+    """Write the plan where there is none: a saved copy of a result has it in its summary only."""
+    if earlier(directory) is None:
+        with suppress(InputError):
+            settled(directory, read_summary(directory, name).plan)
+
+
+def _name(plan: Plan) -> str:
+    return PREDICTIONS if plan.kind == "predictions" else SUMMARY
 
 
 def _packed_plan(plan: Plan) -> dict[str, Any]:

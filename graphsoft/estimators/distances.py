@@ -16,7 +16,7 @@ from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.neighbors.external import nearest_listed
 from graphsoft.neighbors.weights import ScaledLists, edge_weights, symmetric, weights_of_others
 from graphsoft.result.hierarchy import Hierarchy
-from graphsoft.result.new_rows import normalized, warn_of_empty
+from graphsoft.result.new_rows import empty_rows, normalized, warn_of_empty
 from graphsoft.result.prediction import fallback_memberships, new_memberships
 
 __all__ = ["graph_of_distances", "memberships_by_distances"]
@@ -92,7 +92,7 @@ def memberships_by_distances(X: Any, h: Hierarchy, lists: ScaledLists) -> sp.csr
     weights[copies, 0] = 1.0
     rows, ranks = np.nonzero(weights)
     step = normalized(sp.csr_array((weights[rows, ranks], (rows, indices[rows, ranks])), shape=matrix.shape))
-    warn_of_empty(step)
+    warn_of_empty(empty_rows(step))
     old = [level.memberships for level in h]
     fallbacks = fallback_memberships(h.graph, old, [each.parents for each in h if each.parents is not None])
     parts = [new_memberships(step, *each) for each in zip(old, fallbacks, strict=True)]

@@ -15,6 +15,8 @@ from graphsoft.plots.text import showable
 from graphsoft.result.circles import weights_of
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.intact import check_levels
+from graphsoft.result.stored import StoredHierarchy
+from graphsoft.result.stored_answers import needs_a_sample
 from graphsoft.tree import Tree
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
 
 def checked(h: Any) -> Hierarchy:
     """Refuse anything but a hierarchy that is as it was found."""
+    if isinstance(h, StoredHierarchy):
+        raise needs_a_sample("h")
     if not isinstance(h, Hierarchy):
         raise InputError("h", f"got {shown(h)}", "pass what graphsoft.hierarchy returns")
     check_levels(h.levels, len(h.graph))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from graphsoft.input.memberships import check_memberships
 from graphsoft.methods import Clustering
 from graphsoft.result.comparison import Comparison, NamedClusters, as_named_clusters, compared
+from graphsoft.result.levels_in_order import LevelsInOrder
+from graphsoft.result.stored_answers import needs_a_sample
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
@@ -46,6 +48,8 @@ def compare(h: Hierarchy, other: Any) -> Comparison:
     if isinstance(other, type(h)):
         levels = [other._memberships(at) for at in range(len(other))]
         theirs = NamedClusters.of_levels(levels, other.nodes)
+    elif isinstance(other, LevelsInOrder):
+        raise needs_a_sample("other")
     elif isinstance(other, Clustering):
         check_memberships(other.memberships, "other")
         theirs = NamedClusters.of_levels([other.memberships], other.nodes or range(len(other.labels)))

@@ -39,6 +39,7 @@ __all__ = [
     "to_networkx",
     "to_newick",
     "to_parquet",
+    "tree_columns",
 ]
 
 POINTS, CLUSTERS, TREE = "points", "clusters", "tree"
@@ -370,13 +371,24 @@ def _points(h: Any, names: Names) -> dict[str, Any]:
 def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
     if choice("of", of, (POINTS, CLUSTERS)) == POINTS:
         return _points(h, names)
-    tree, known = h.tree, checked_names(h.tree, names)
-    nodes = [node for node in tree.nodes if node.level < len(h)]
-    heights, graph = _linkage(h).heights, intact_graph(h)
+    columns, graph = tree_columns(h, names), intact_graph(h)
     figures: list[ClusterDescription] = []
     for level in range(len(h)):
         memberships = h._memberships(level)
         figures += described(graph, memberships, level, [()] * memberships.shape[1], {})
+    height = columns.pop("height")  # which is the last column
+    figured = ("certainty", "conductance", "hard_conductance", "cohesion")
+    columns |= {name: np.array([getattr(row, name) for row in figures]) for name in figured}
+    return columns | {"height": height}
+
+
+def tree_columns(h: Hierarchy | StoredHierarchy, names: Names) -> dict[str, Any]:
+    """List what the tree says of all clusters."""
+    tree, known = h.tree, checked_names(h.tree, names)
+    nodes = [node for node in tree.nodes if node.level < len(h)]
+    heights = _linkage(h).heights
+    with np.errstate(invalid="ignore"):  # of a graph without edges
+        shares = [level.mass / level.mass.sum() for level in h]
     above = [node.parents[0] if node.level < len(h) - 1 else ("", 1.0) for node in nodes]
     return {
         "id": [node.id for node in nodes],
@@ -385,10 +397,8 @@ def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
         "number": np.array([node.index for node in nodes]),
         "parent": [parent for parent, _ in above],
         "probability": np.array([chance for _, chance in above]),
-        "size": np.array([row.size for row in figures]),
-        **{
-            name: np.array([getattr(row, name) for row in figures])
-            for name in ("mass", "share", "certainty", "conductance", "hard_conductance", "cohesion")
-        },
+        "size": np.array([node.size for node in nodes]),
+        "mass": np.concatenate([level.mass for level in h]),
+        "share": np.concatenate(shares),
         "height": np.array([heights[node.id] for node in nodes]),
     }

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import frozen_rows, rows_to_one
 from graphsoft.result.intact import check_levels
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.stored import StoredHierarchy
 
-__all__ = ["flow"]
+__all__ = ["ended", "flow", "upper_level", "walked"]
 
 
 def flow(h: Hierarchy, level: int) -> sp.csr_array:
@@ -50,12 +52,33 @@ def flow(h: Hierarchy, level: int) -> sp.csr_array:
     array([[0.75, 0.1 , 0.12, 0.02]])
     """
     check_levels(h.levels, len(h.graph))
-    level = h._level(level)
-    if level == len(h) - 1:
-        raise InputError("level", f"got {level}, the top level", "name a level that has another one above it")
-    below, above = h.levels[level], h.levels[level + 1].memberships
-    weights = above.data * np.repeat(below.degrees, np.diff(above.indptr))
+    upper = upper_level(h, level)
+    below = h.levels[upper - 1]
+    return ended(walked(below.memberships, below.degrees, h.levels[upper].memberships), below.parents)
+
+
+def upper_level(h: Hierarchy | StoredHierarchy, level: int) -> int:
+    """Return the number of the level above one, which must not be the top level."""
+    below = h._level(level)
+    if below == len(h) - 1:
+        raise InputError("level", f"got {below}, the top level", "name a level that has another one above it")
+    return below + 1
+
+
+def walked(below: sp.csr_array, degrees: Array, above: sp.csr_array) -> sp.csr_array:
+    """Add up the walks of some points: from clusters below, in proportion to the degrees, to those above.
+
+    Examples
+    --------
+    >>> walked(sp.csr_array([[1.0], [1.0]]), np.array([2.0, 1.0]), sp.csr_array([[1.0], [1.0]])).toarray()
+    array([[3.]])
+    """
+    weights = above.data * np.repeat(degrees, np.diff(above.indptr))
     weighted = sp.csr_array((weights, above.indices, above.indptr), shape=above.shape)
-    walks = below.memberships.T.tocsr() @ weighted
+    return sp.csr_array(below.T.tocsr() @ weighted)
+
+
+def ended(walks: sp.csr_array, parents: sp.csr_array) -> sp.csr_array:
+    """Make chances of walks; a cluster that none begins in has its parents."""
     still = sp.diags_array((np.asarray(walks.sum(axis=1)).ravel() == 0).astype(np.float64))
-    return frozen_rows(rows_to_one(sp.csr_array(walks + still @ below.parents)))
+    return frozen_rows(rows_to_one(sp.csr_array(walks + still @ parents)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,15 +23,17 @@ from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
+from graphsoft.result.between import between
 from graphsoft.result.circles import circles
 from graphsoft.result.comparing import compare
-from graphsoft.result.description import Description, TornPoints, described, torn_between
+from graphsoft.result.description import Description, described, torn_between
 from graphsoft.result.distinctive import Distinctive, Scores, distinctive, feature_names_of, table_of
 from graphsoft.result.exploring import explore
 from graphsoft.result.flow import flow
 from graphsoft.result.intact import check_levels, intact_features, intact_graph
 from graphsoft.result.layout import layout
 from graphsoft.result.level import Level
+from graphsoft.result.levels_in_order import LevelsInOrder
 from graphsoft.result.naming import name_clusters
 from graphsoft.result.new_rows import scaled
 from graphsoft.result.point import point
@@ -46,7 +48,7 @@ __all__ = ["Hierarchy"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Sequence[Level]):
+class Hierarchy(LevelsInOrder[Level]):
     """Levels of soft clusters, finest first: ``h[0]`` is the finest, ``h[-1]`` the coarsest.
 
     Attributes
@@ -75,23 +77,6 @@ class Hierarchy(Sequence[Level]):
         """Copy and pickle the fields only: the copy makes its tree itself."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    @overload
-    def __getitem__(self, index: int) -> Level: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Level, ...]: ...
-    def __getitem__(self, index: int | slice) -> Level | tuple[Level, ...]:
-        try:
-            return self.levels[index]
-        except IndexError:
-            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
-            raise IndexError(problem) from None
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    def __iter__(self) -> Iterator[Level]:
-        return iter(self.levels)
-
     def __repr__(self) -> str:
         sizes = " -> ".join(str(level.memberships.shape[1]) for level in self.levels)
         return f"Hierarchy({len(self.graph)} points: {sizes} clusters)"
@@ -105,6 +90,7 @@ class Hierarchy(Sequence[Level]):
         return self.graph.nodes
 
     # Longer methods are functions of modules of their own.
+    between = between
     compare = compare
     explore = explore
     point = point
@@ -121,38 +107,6 @@ class Hierarchy(Sequence[Level]):
         sizes = [np.bincount(level.labels, minlength=len(level.mass)) for level in self.levels]
         parents = [level.parents for level in self.levels if level.parents is not None]
         return build_tree(parents, [level.mass for level in self.levels], sizes, self.cluster_names)
-
-    def between(self, a: str, b: str, count: int = 10) -> TornPoints:
-        """Find the points that are the most torn between two clusters of a level.
-
-        Parameters
-        ----------
-        a, b : str
-            Ids in the tree, such as ``"2-7"``.
-        count : int
-            At most so many points are listed. All of them have a share in both clusters.
-
-        Returns
-        -------
-        TornPoints
-            ``points, nodes, shares``. Points come first whose smaller share in the two is largest.
-
-        Examples
-        --------
-        >>> import graphsoft
-        >>> import networkx as nx
-        >>> h = graphsoft.hierarchy(nx.les_miserables_graph(), levels=[12, 4])
-        >>> print(h.between("1-0", "1-1", count=2))
-        point      1-0   1-1
-        Marius    0.66  0.34
-        Gavroche  0.15  0.85
-        """
-        (level, one), (above, other) = self._place("a", a), self._place("b", b)
-        if level != above:
-            raise InputError("b", f"{b!r} is not on the level of {a!r}", "name two clusters of one level")
-        points, shares = torn_between(self._memberships(level), one, other, count)
-        nodes = intact_graph(self).nodes
-        return TornPoints((a, b), points, tuple(nodes[point] for point in points), shares)
 
     def describe(self, level: int = -1, *, feature_names: Any = None, X: Any = None) -> Description:
         """Describe the clusters of a level: size, certainty, neighbors, exemplars, what sets them apart.
@@ -331,20 +285,12 @@ class Hierarchy(Sequence[Level]):
         nodes = intact_graph(self).nodes
         return nodes if isinstance(nodes, range) else {name: row for row, name in enumerate(nodes)}
 
-    def _level(self, level: Any) -> int:
-        return integer("level", level, -len(self), len(self) - 1) % len(self)
+    def _torn_between(self, level: int, one: int, other: int, count: int) -> tuple[Array, Array]:
+        intact_graph(self)  # whose names of points are looked up
+        return torn_between(self._memberships(level), one, other, count)
 
-    def _place(self, argument: str, id: Any) -> tuple[int, int]:
-        """Find the level and the number of a cluster by its id."""
-        try:
-            node = self.tree.find(id)
-        except InputError as error:
-            named = isinstance(id, str) and id[:1].isdigit()
-            remedy = error.remedy if named else "name a cluster by its level and its number, as '0-3'"
-            raise InputError(argument, error.problem, remedy) from None
-        if node.level == len(self):
-            raise InputError(argument, f"{id!r} is above all levels", "name a cluster, as '0-3'")
-        return node.level, node.index
+    def _of_row(self, level: int, row: int) -> sp.csr_array:
+        return self._memberships(level)[[row]]
 
     def save(self, path: str | PathLike[str], *, features: bool = True) -> None:
         """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it.

@@ -103,9 +103,21 @@ def name_clusters(
             for id, scores in zip(each.ids, each.scores, strict=True)
             if scores
         }
-    given = names
+    return replace(h, cluster_names=with_names(h.cluster_names, names, [len(each.mass) for each in h]))
+
+
+def with_names(
+    known: Mapping[str, str], names: Mapping[str, str | None], counts: Sequence[int]
+) -> dict[str, str]:
+    """Add names of clusters to those that are known; None takes a name away.
+
+    Examples
+    --------
+    >>> with_names({"0-0": "fruit"}, {"0-0": None, "0-1": "fish"}, [2])
+    {'0-1': 'fish'}
+    """
+    given: Any = names
     if isinstance(names, Mapping):
         given = {id: name for id, name in names.items() if name is not None}
-    checked = checked_cluster_names(given, [len(each.mass) for each in h])
-    known = {**h.cluster_names, **checked}.items()
-    return replace(h, cluster_names={id: name for id, name in known if names.get(id, "") is not None})
+    found = {**known, **checked_cluster_names(given, counts)}
+    return {id: name for id, name in found.items() if names.get(id, "") is not None}

@@ -14,8 +14,11 @@ from graphsoft.input.large_numbers import Origin
 from graphsoft.input.sparse_input import sparse_matrix
 
 __all__ = [
+    "check_width",
     "checked_rows",
+    "empty_rows",
     "normalized",
+    "refuse_columns",
     "refuse_negative",
     "refuse_other_columns",
     "row_count",
@@ -66,14 +69,25 @@ def checked_rows(
     else:
         values = dense_features(X, origin=origin)[0]
         values = sp.csr_array(values.astype(np.float64)) if sparse else values
-    if values.shape[1] not in columns:
-        wanted = " or ".join(map(str, columns))
-        problem = f"has {values.shape[1]} columns, where the hierarchy has {wanted} {meaning}"
-        remedy = f"pass rows of the same {wanted} {meaning}, in the same order"
-        if meaning == "nodes":
-            remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
-        raise InputError("X", problem, remedy)
+    check_width(values.shape[1], columns, meaning)
     return values
+
+
+def check_width(width: int, columns: Sequence[int], meaning: str) -> None:
+    """Refuse rows that are not as wide as the old ones.
+
+    Examples
+    --------
+    >>> check_width(2, [2], "features")
+    """
+    if width in columns:
+        return
+    wanted = " or ".join(map(str, columns))
+    problem = f"has {width} columns, where the hierarchy has {wanted} {meaning}"
+    remedy = f"pass rows of the same {wanted} {meaning}, in the same order"
+    if meaning == "nodes":
+        remedy = f"pass rows of weights to the {wanted} nodes, or make the hierarchy of features instead"
+    raise InputError("X", problem, remedy)
 
 
 def _are_names(X: Any) -> bool:
@@ -118,13 +132,20 @@ def scaled(rows: Any, scaling: Sequence[tuple[float, float]]) -> Any:
 def refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:
     """Refuse a data frame with other columns, or with the same in another order.
 
-    A table without names is trusted.
-
     Examples
     --------
     >>> refuse_other_columns([[1.0, 2.0]], ("width", "height"))
     """
-    given = frame_columns(X)
+    refuse_columns(frame_columns(X), known, "pass frame[list(h.features.columns)]")
+
+
+def refuse_columns(given: tuple[str, ...] | None, known: tuple[str, ...] | None, remedy: str = "") -> None:
+    """Refuse other names of columns, or the same in another order; a table without names is trusted.
+
+    Examples
+    --------
+    >>> refuse_columns(None, ("width", "height"))
+    """
     if given is None or known is None or given == known:
         return
     if sorted(given) == sorted(known):
@@ -132,7 +153,7 @@ def refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:
     else:
         other = next(name for name in (*given, *known) if (name in given) != (name in known))
         problem = f"has other columns than the hierarchy, such as {shown(other)}"
-    raise InputError("X", problem, "pass frame[list(h.features.columns)]")
+    raise InputError("X", problem, remedy or f"take the columns {', '.join(known[:8])}")
 
 
 def refuse_negative(rows: sp.csr_array) -> None:
@@ -169,14 +190,24 @@ def normalized(rows: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def warn_of_empty(step: sp.csr_array) -> None:
-    """Warn if some new points have no neighbors.
+def empty_rows(step: sp.csr_array) -> int:
+    """Count the rows without entries.
 
     Examples
     --------
-    >>> warn_of_empty(sp.csr_array([[1.0]]))
+    >>> empty_rows(sp.csr_array([[1.0], [0.0]]))
+    1
     """
-    empty = int(np.count_nonzero(np.diff(step.indptr) == 0))
+    return int(np.count_nonzero(np.diff(step.indptr) == 0))
+
+
+def warn_of_empty(empty: int) -> None:
+    """Warn if so many new points have no neighbors.
+
+    Examples
+    --------
+    >>> warn_of_empty(0)
+    """
     if empty:
         warn(
             f"{empty} rows of X have no neighbors: they join the clusters of old points without "

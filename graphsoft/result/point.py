@@ -1,4 +1,4 @@
-"""One point of a hierarchy on all levels; `point` is a method of `Hierarchy`, which `h` is."""
+"""One point on all levels; `point` is a method of hierarchies, in memory and on disk, which `h` is."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from graphsoft.result.tables import aligned
 
 if TYPE_CHECKING:
     from graphsoft.result.hierarchy import Hierarchy
+    from graphsoft.result.stored import StoredHierarchy
 
 __all__ = ["Place", "PointDescription", "point"]
 
@@ -104,7 +105,7 @@ def _row_of(name: Any, rows: Mapping[Any, int] | range) -> int:
         raise InputError("name", problem, f"use one of {known}") from None
 
 
-def point(h: Hierarchy, name: Any) -> PointDescription:
+def point(h: Hierarchy | StoredHierarchy, name: Any) -> PointDescription:
     """Show one point on every level.
 
     Parameters
@@ -131,7 +132,7 @@ def point(h: Hierarchy, name: Any) -> PointDescription:
     row = _row_of(name, h._rows)
     places = []
     for number in range(len(h)):
-        memberships = h._memberships(number)[[row]]
+        memberships = h._of_row(number, row)
         listed = best_in_rows(memberships, memberships.shape[1])[0]
         clusters = tuple((f"{number}-{cluster}", chance) for cluster, chance in listed)
         margin, entropy = (float(values[0]) for values in (margins(memberships), entropies(memberships)))

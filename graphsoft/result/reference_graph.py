@@ -12,7 +12,14 @@ from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, warn
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.neighbors.points import Points, RowLookup
-from graphsoft.result.new_rows import checked_rows, normalized, refuse_negative, row_count, warn_of_empty
+from graphsoft.result.new_rows import (
+    checked_rows,
+    empty_rows,
+    normalized,
+    refuse_negative,
+    row_count,
+    warn_of_empty,
+)
 
 __all__ = ["ReferenceGraph"]
 
@@ -72,7 +79,7 @@ class ReferenceGraph:
         units = (copies * 1.0, np.where(copies, copy_of, 0), np.arange(len(copy_of) + 1))
         step = (step + sp.csr_array(units, shape=rows.shape)).tocsr()
         step.eliminate_zeros()
-        warn_of_empty(step)
+        warn_of_empty(empty_rows(step))
         return step
 
 

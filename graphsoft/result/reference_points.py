@@ -20,7 +20,13 @@ from graphsoft.neighbors.nearest import SearchGraph, finish, nearest_among
 from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
 from graphsoft.parallel import map_blocks
-from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, warn_of_empty
+from graphsoft.result.new_rows import (
+    checked_rows,
+    empty_rows,
+    normalized,
+    refuse_other_columns,
+    warn_of_empty,
+)
 
 __all__ = ["NewPoints", "ReferencePoints", "search_entries"]
 
@@ -160,7 +166,7 @@ class ReferencePoints:
         copies = new.copy_of >= 0
         ends[copies, 0], weights[copies, 0] = new.copy_of[copies], 1.0
         step = normalized(_step_matrix(ends, weights, self.representatives, self.count))
-        warn_of_empty(step)
+        warn_of_empty(empty_rows(step))
         return step
 
 

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn
 
 import scipy.sparse as sp
 
-from graphsoft.aliases import Array, Progress
-from graphsoft.distributed.plan import Plan
-from graphsoft.distributed.summary import SUMMARY, Summary, read_summary, write_summary
-from graphsoft.errors import InputError, shown
+from graphsoft.aliases import Array
+from graphsoft.distributed.summary import Summary
+from graphsoft.errors import InputError
 from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
-from graphsoft.input.checks import callback, integer
-from graphsoft.linalg.memberships import frozen_rows, likeliest
-from graphsoft.progress import watches_progress
+from graphsoft.input.checks import integer
 from graphsoft.result import exporting, stored_tables
+from graphsoft.result.between import between
 from graphsoft.result.hierarchy import Hierarchy
-from graphsoft.result.naming import checked_cluster_names
+from graphsoft.result.point import point
+from graphsoft.result.stored_answers import OfASample, flow, most_torn
 from graphsoft.result.stored_exploring import explore
-from graphsoft.result.stored_files import LOST, StoredFiles
+from graphsoft.result.stored_files import StoredFiles
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
-from graphsoft.result.stored_prediction import predicted
+from graphsoft.result.stored_predicting import predict, predict_proba, transform
+from graphsoft.result.stored_result import StoredResult
 from graphsoft.result.stored_sampling import sampled
-from graphsoft.storage.folders import write_new_folder
 from graphsoft.tree import Tree
 from graphsoft.tree_building import build_tree
 
 __all__ = ["StoredHierarchy", "StoredLevel"]
+
+
+OF_LEVELS = "take a sample: h.sample(10_000)[level].{}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,13 +68,19 @@ class StoredLevel:
     graph: sp.csr_array
     report: LevelReport
 
+    # What needs all points in memory.
+    degrees = OfASample(OF_LEVELS)
+    entropy = OfASample(OF_LEVELS)
+    equivalent_adjacency = OfASample(OF_LEVELS)
+    margin = OfASample(OF_LEVELS)
+
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
         return f"StoredLevel({points} points in {clusters} clusters)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredHierarchy(Sequence[StoredLevel]):
+class StoredHierarchy(StoredResult[StoredLevel]):
     """Levels of soft clusters in a directory, finest first; ``graphsoft.load(directory)`` opens it.
 
     Tree, parents, masses, cluster graphs and the report are in memory. Memberships and labels, which grow
@@ -90,42 +96,13 @@ class StoredHierarchy(Sequence[StoredLevel]):
     """
 
     files: StoredFiles
-    cluster_names: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def open(cls, directory: str | PathLike[str]) -> StoredHierarchy:
-        """Open the result of a run.
-
-        Raises
-        ------
-        InputError
-            If there is none, if its run was not finished, or if its summary was damaged.
-        """
-        if not isinstance(directory, str | PathLike):
-            raise InputError("directory", f"got {shown(directory)}", "give the directory of a run")
-        place = Path(directory).absolute()
-        if not (place / SUMMARY).is_file():
-            problem = f"{str(directory)!r} has no {SUMMARY}, so it is no directory of a run, or the run was "
-            remedy = "name another, or make the same call again, which takes the run up where it stopped"
-            raise InputError("directory", f"{problem}stopped before its end", remedy)
-        summary = read_summary(place)
-        names = checked_cluster_names(summary.cluster_names, summary.plan.levels)
-        return cls(StoredFiles(place, summary), names)
-
-    @property
-    def directory(self) -> Path:
-        """Where it is."""
-        return self.files.directory
+    kind = StoredFiles
 
     @property
     def summary(self) -> Summary:
         """What is small of it, as its file has it."""
         return self.files.summary
-
-    @property
-    def plan(self) -> Plan:
-        """What the run was going to do: partitions, chunks, limits."""
-        return self.summary.plan
 
     @property
     def report(self) -> Report:
@@ -136,11 +113,6 @@ class StoredHierarchy(Sequence[StoredLevel]):
     def settings(self) -> Settings:
         """How it was asked for."""
         return self.summary.settings
-
-    @property
-    def nodes(self) -> range:
-        """The names of the points, which are the numbers of their rows."""
-        return range(self.plan.rows)
 
     @cached_property
     def levels(self) -> tuple[StoredLevel, ...]:
@@ -153,30 +125,6 @@ class StoredHierarchy(Sequence[StoredLevel]):
             for at, each in enumerate(self.summary.levels)
         )  # fmt: skip
 
-    @overload
-    def __getitem__(self, index: int) -> StoredLevel: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[StoredLevel, ...]: ...
-    def __getitem__(self, index: int | slice) -> StoredLevel | tuple[StoredLevel, ...]:
-        try:
-            return self.levels[index]
-        except IndexError:
-            problem = f"there is no level {index}: the finest is 0, the coarsest {len(self) - 1}"
-            raise IndexError(problem) from None
-
-    def __len__(self) -> int:
-        return len(self.plan.levels)
-
-    def __iter__(self) -> Iterator[StoredLevel]:
-        return iter(self.levels)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"files": self.files, "cluster_names": dict(self.cluster_names)}
-
-    def __repr__(self) -> str:
-        sizes = " -> ".join(map(str, self.plan.levels))
-        return f"StoredHierarchy({self.plan.rows} points: {sizes} clusters, in {str(self.directory)!r})"
-
     def _repr_html_(self) -> str:
         return self.tree.as_html(repr(self))
 
@@ -187,64 +135,13 @@ class StoredHierarchy(Sequence[StoredLevel]):
         masses, sizes = [level.mass for level in self.levels], [level.sizes for level in self.levels]
         return build_tree(parents, masses, sizes, self.cluster_names)
 
-    def name_clusters(self, names: Mapping[str, str | None]) -> StoredHierarchy:
-        """Name clusters; `save` writes the names too.
-
-        Parameters
-        ----------
-        names : mapping
-            ``{id: name}``, such as ``{"1-0": "fruit"}``. Clusters that are not in it keep the names they
-            have, and None takes a name away.
-
-        Returns
-        -------
-        StoredHierarchy
-            The same one with `cluster_names`.
-        """
-        given = names
-        if isinstance(names, Mapping):
-            given = {id: name for id, name in names.items() if name is not None}
-        known = {**self.cluster_names, **checked_cluster_names(given, self.plan.levels)}
-        return replace(
-            self, cluster_names={id: name for id, name in known.items() if names.get(id, "") is not None}
-        )
-
-    @watches_progress("neighbors")
-    def predict_proba(
-        self, X: Any, level: int = -1, *, progress: Progress | bool | None = None
-    ) -> sp.csr_array:
-        """Compute memberships of new points: one step of the walk to old points, then to their clusters.
-
-        A new point looks for its neighbors in the partitions of the cells that are nearest to it, as many as
-        saw each point in the run. Partitions are read one after another, each of them once.
-
-        Parameters
-        ----------
-        X : array_like, data frame or sparse matrix of shape (q, d)
-            The same features as in the run.
-        level : int
-            Negative numbers count from the top.
-        progress : True or callable, optional
-            True draws a bar. A function is called as ``progress(stage, done, total)``.
-
-        Returns
-        -------
-        csr_array of shape (q, m)
-            ``p(cluster | new point)``; rows sum to one. A row that equals an old point's has that point's
-            memberships to the last bit.
-        """
-        return predicted(self.files, X, [self._level(level)], callback("progress", progress))[0]
-
-    @watches_progress("neighbors")
-    def predict(self, X: Any, level: int = -1, *, progress: Progress | bool | None = None) -> Array:
-        """Find the likeliest cluster of new points, int32 of shape (q,); see :meth:`predict_proba`."""
-        return likeliest(self.predict_proba(X, level, progress=progress))
-
-    @watches_progress("neighbors")
-    def transform(self, X: Any, *, progress: Progress | bool | None = None) -> sp.csr_array:
-        """Write the probabilities of new points on all levels side by side; see :meth:`predict_proba`."""
-        found = predicted(self.files, X, range(len(self)), callback("progress", progress))
-        return frozen_rows(sp.hstack(found, format="csr"))
+    # Longer methods are functions of modules of their own.
+    point = point
+    between = between
+    flow = flow
+    predict_proba = predict_proba
+    predict = predict
+    transform = transform
 
     def sample(self, count: int, rng: Any = None) -> Hierarchy:
         """Make an ordinary hierarchy of some of the points, for plots, descriptions and all else.
@@ -269,25 +166,16 @@ class StoredHierarchy(Sequence[StoredLevel]):
 
     explore = explore
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Copy the result to a new directory, whole or not at all, without what the run needed on its way.
-
-        Parameters
-        ----------
-        path : path-like
-            Nothing may be there yet but an empty directory.
-        """
-
-        def write(folder: Path) -> None:
-            for source in self.files.names():
-                if not source.is_file():
-                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
-                target = folder / source.relative_to(self.directory)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-            write_summary(folder, replace(self.summary, cluster_names=dict(self.cluster_names)))
-
-        write_new_folder(path, write)
+    # What needs all points in memory.
+    circles = OfASample()
+    compare = OfASample()
+    describe = OfASample()
+    distinctive = OfASample()
+    features = OfASample()
+    graph = OfASample()
+    layout = OfASample()
+    partial_update = OfASample("run again with all points, or put the new ones in place: h.transform(X)")
+    to_graphrag = OfASample("write the cluster of each point: h.to_parquet(path)")
 
     def to_json(
         self, path: str | PathLike[str] | None = None, *, names: Mapping[str, str] | None = None
@@ -302,9 +190,7 @@ class StoredHierarchy(Sequence[StoredLevel]):
     to_networkx = exporting.to_networkx
     to_newick = exporting.to_newick
 
-    # The likeliest clusters of all points.
-    to_csv = stored_tables.to_csv
-    to_parquet = stored_tables.to_parquet
+    to_frame = stored_tables.to_frame
 
     def _steps(self) -> sp.csr_array:
         """Take the steps between finest clusters: along edges or, if unknown, by way of points."""
@@ -314,5 +200,12 @@ class StoredHierarchy(Sequence[StoredLevel]):
         remedy = "use 'tree', or take a sample: h.sample(10_000)"
         raise InputError("of", "points stay on disk, and may not fit into memory", remedy)
 
-    def _level(self, level: Any) -> int:
-        return integer("level", level, -len(self), len(self) - 1) % len(self)
+    def _torn_between(self, level: int, one: int, other: int, count: int) -> tuple[Array, Array]:
+        return most_torn(self, level, one, other, count)
+
+    def _of_row(self, level: int, row: int) -> sp.csr_array:
+        return self.levels[level].memberships[[row]]
+
+    @property
+    def _rows(self) -> range:
+        return self.nodes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,22 +18,24 @@ from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
 from graphsoft.distributed.plan import Plan, mark_of
-from graphsoft.distributed.summary import Summary
+from graphsoft.distributed.summary import PREDICTIONS, SUMMARY, Summary, read_summary, write_summary
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.sparse_input import check_rows
 from graphsoft.linalg.memberships import rows_to_one
+from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import UNSOUND, cause_of
+from graphsoft.storage.folders import write_new_folder
 
-__all__ = ["LOST", "StoredFiles"]
+__all__ = ["LOST", "FilesOfPredictions", "FilesOfShares", "StoredFiles", "opened"]
 
 LOST = "make the same call again, which makes the file again, or take another copy of the result"
 
 
 @dataclass(frozen=True, eq=False)
-class StoredFiles:
-    """The files of a result on disk.
+class FilesOfShares:
+    """The files of a result on disk, of which memberships and labels are read.
 
     Attributes
     ----------
@@ -42,6 +45,10 @@ class StoredFiles:
 
     directory: Path
     summary: Summary
+
+    # The file with its summary, and the stage whose files have the labels of a chunk of rows.
+    summary_name: ClassVar[str]
+    of_labels: ClassVar[str]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the fields only."""
@@ -59,6 +66,20 @@ class StoredFiles:
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
         return [self.file(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
+
+    def save(self, path: PathLike, cluster_names: Mapping[str, str]) -> None:
+        """Copy them to a new directory, whole or not at all."""
+
+        def write(folder: Path) -> None:
+            for source in self.names():
+                if not source.is_file():
+                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
+                target = folder / source.relative_to(self.directory)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+            write_summary(folder, replace(self.summary, cluster_names=dict(cluster_names)))
+
+        write_new_folder(path, write)
 
     @contextmanager
     def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
@@ -80,6 +101,58 @@ class StoredFiles:
         return mark_of(self.plan)
 
     def rows(self, part: int) -> tuple[Array, Array]:
+        """Tell which rows are in a part, rising, and which of its nodes each is."""
+        raise NotImplementedError
+
+    def homes(self, chunk: int) -> tuple[Array, Array]:
+        """Tell in which part each row of a chunk is, and which node of it."""
+        raise NotImplementedError
+
+    def labels(self, chunk: int, level: int) -> Array:
+        """Read the likeliest cluster of each row of a chunk."""
+        with self.open(self.of_labels, chunk) as file:
+            labels = _whole(file, f"labels-{level}")
+            self._check_chunk(chunk, labels, self.plan.levels[level])
+        return labels.astype(np.int32, copy=False)
+
+    def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
+        start, stop = self.plan.chunk(chunk)
+        if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:
+            raise ValueError("numbers of another chunk")
+
+    def memberships(self, part: int, level: int, places: Array | None = None) -> sp.csr_array:
+        """Compute the memberships of the nodes of a part on a level.
+
+        Parameters
+        ----------
+        part, level : int
+        places : ndarray, optional
+            Of these nodes only, in this order.
+        """
+        with self.open("memberships", part) as file:
+            found = _rows_at(file, "memberships", places)
+            check_memberships(found, "path", (found.shape[0], self.plan.levels[0]))
+        return self.above(found, level)
+
+    def above(self, finest: sp.csr_array, level: int) -> sp.csr_array:
+        """Compute memberships on a level from those on the finest."""
+        if level == 0:
+            return finest
+        found = finest
+        for below in self.summary.levels[:level]:
+            found = (found @ below.parents).tocsr()
+        found = rows_to_one(found)
+        found.sort_indices()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFiles(FilesOfShares):
+    """The files of a hierarchy on disk."""
+
+    summary_name, of_labels = SUMMARY, "homes"
+
+    def rows(self, part: int) -> tuple[Array, Array]:
         """Read which rows are in a partition, rising, and which of its nodes each is."""
         with self.open("rows", part) as file:
             rows, node = _whole(file, "rows"), _whole(file, "node")
@@ -96,38 +169,6 @@ class StoredFiles:
             self._check_chunk(chunk, part, self.plan.partitions)
             self._check_chunk(chunk, place, np.iinfo(np.int64).max)
         return part, place
-
-    def labels(self, chunk: int, level: int) -> Array:
-        """Read the likeliest cluster of each row of a chunk."""
-        with self.open("homes", chunk) as file:
-            labels = _whole(file, f"labels-{level}")
-            self._check_chunk(chunk, labels, self.plan.levels[level])
-        return labels.astype(np.int32, copy=False)
-
-    def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
-        start, stop = self.plan.chunk(chunk)
-        if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:
-            raise ValueError("numbers of another chunk")
-
-    def memberships(self, part: int, level: int, places: Array | None = None) -> sp.csr_array:
-        """Compute the memberships of the nodes of a partition on a level.
-
-        Parameters
-        ----------
-        part, level : int
-        places : ndarray, optional
-            Of these nodes only, in this order.
-        """
-        with self.open("memberships", part) as file:
-            found = _rows_at(file, "memberships", places)
-            check_memberships(found, "path", (found.shape[0], self.plan.levels[0]))
-        if level == 0:
-            return found
-        for below in self.summary.levels[:level]:
-            found = (found @ below.parents).tocsr()
-        found = rows_to_one(found)
-        found.sort_indices()
-        return found
 
     def features(self, part: int) -> Any:
         """Read the features of the nodes of a partition, dense or sparse."""
@@ -190,6 +231,37 @@ class StoredFiles:
             if halo_part.shape != halo_place.shape or (len(halo_part) and halo_part.min() < 0):
                 raise ValueError("a halo that is none")
         return matrix, halo_part, halo_place
+
+
+@dataclass(frozen=True, eq=False)
+class FilesOfPredictions(FilesOfShares):
+    """The files of new points in the clusters of a hierarchy, where every chunk of rows is a part."""
+
+    summary_name, of_labels = PREDICTIONS, "memberships"
+
+    def rows(self, part: int) -> tuple[Array, Array]:
+        """Tell which rows are in a part."""
+        rows = np.arange(*self.plan.chunk(part))
+        return rows, rows - rows[0]
+
+    def homes(self, chunk: int) -> tuple[Array, Array]:
+        """Tell where each row of a chunk is."""
+        rows, place = self.rows(chunk)
+        return np.full(len(rows), chunk, dtype=np.int32), place
+
+
+def opened(directory: str) -> FilesOfShares:
+    """Open the files of a result, as a worker does; its summary is read once for all that it does."""
+    for kind in (StoredFiles, FilesOfPredictions):
+        with suppress(FileNotFoundError):
+            return _opened(kind, directory, Path(directory, kind.summary_name).stat().st_mtime_ns)
+    remedy = "leave the result where it is, where all workers reach it under this path"
+    raise InputError("directory", f"there is no result in {directory!r}", remedy)
+
+
+@lru_cache(maxsize=4)
+def _opened(kind: type[FilesOfShares], directory: str, _: int) -> FilesOfShares:
+    return kind(Path(directory), read_summary(Path(directory), kind.summary_name))
 
 
 def _whole(file: ArrayFile, name: str, kinds: str = "i", dimensions: int = 1) -> Array:

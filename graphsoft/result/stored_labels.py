@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.result.stored_files import StoredFiles
-from graphsoft.result.stored_memberships import array_of_chunks, by_chunk, numbers_of, stored_files
+from graphsoft.result.stored_rows import StoredRows, by_chunk
 from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = ["StoredLabels"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StoredLabels:
+class StoredLabels(StoredRows):
     """The likeliest cluster of every point on a level, int32, which stay on disk.
 
     ``labels[5]``, ``labels[10:20]`` and ``labels[[7, 3]]`` read the chunks that they need. ``np.asarray``
@@ -29,26 +26,18 @@ class StoredLabels:
     level : int
     """
 
-    files: StoredFiles
-    level: int
     dtype = np.dtype(np.int32)
     ndim = 1
 
     @property
     def shape(self) -> tuple[int]:
         """The number of points."""
-        return (self.files.plan.rows,)
-
-    def __len__(self) -> int:
-        return self.files.plan.rows
-
-    def __repr__(self) -> str:
-        return f"StoredLabels({len(self)} points in {self.files.plan.levels[self.level]} clusters)"
+        return (len(self),)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._slice(index)
-        found = self._at(numbers_of(index, len(self), "labels"))
+        found = self._at(self.numbers(index))
         return found[0] if isinstance(index, int | np.integer) else found
 
     def __iter__(self) -> Iterator[np.int32]:
@@ -57,7 +46,11 @@ class StoredLabels:
     def blocks(self) -> Iterator[tuple[range, Array]]:
         """Iterate over the chunks: which rows they have, and their labels."""
         for chunk in self.files.plan.chunks:
-            yield range(*self.files.plan.chunk(chunk)), self.files.labels(chunk, self.level)
+            yield range(*self.files.plan.chunk(chunk)), self.chunk(chunk)
+
+    def chunk(self, number: int) -> Array:
+        """Read the labels of a chunk of rows."""
+        return self.files.labels(number, self.level)
 
     def to_dask(self) -> Any:
         """Make a Dask array with a block for each chunk, read when it is needed.
@@ -68,7 +61,7 @@ class StoredLabels:
         -------
         dask.array.Array of shape (n,)
         """
-        return array_of_chunks(self.files, _read_chunk, self.level, (), np.empty(0, dtype=np.int32))
+        return self._chunks_as_dask((), np.empty(0, dtype=np.int32))
 
     def __eq__(self, other: object) -> Any:
         """Compare every label, as an array does: ``labels == 3`` is a mask of the points of cluster 3."""
@@ -106,7 +99,7 @@ class StoredLabels:
         while done < len(rows):
             chunk = rows[done] // self.files.plan.chunk_rows
             start = self.files.plan.chunk(chunk)[0]
-            some = self.files.labels(chunk, self.level)[rows[done] - start : rows.stop - start : rows.step]
+            some = self.chunk(chunk)[rows[done] - start : rows.stop - start : rows.step]
             found[done : done + len(some)] = some
             done += len(some)
         return found
@@ -115,9 +108,5 @@ class StoredLabels:
         found = np.empty(len(rows), dtype=np.int32)
         for chunk, some in by_chunk(rows, self.files.plan.chunk_rows):
             start = self.files.plan.chunk(chunk)[0]
-            found[some] = self.files.labels(chunk, self.level)[rows[some] - start]
+            found[some] = self.chunk(chunk)[rows[some] - start]
         return found
-
-
-def _read_chunk(directory: str, level: int, chunk: int) -> Array:
-    return stored_files(directory).labels(chunk, level)

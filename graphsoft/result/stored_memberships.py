@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,19 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.summary import SUMMARY, read_summary
 from graphsoft.errors import InputError, imported, shown
-from graphsoft.result.stored_files import StoredFiles
+from graphsoft.result.stored_rows import StoredRows, nodes_of
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.folders import check_new_folder, write_new_folder
 
-__all__ = ["StoredMemberships", "stored_files"]
+__all__ = ["StoredMemberships"]
 
 ROWS_WRITTEN = 1 << 20  # in one group of rows of a Parquet file
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StoredMemberships:
+class StoredMemberships(StoredRows):
     """Memberships of n points in the m clusters of a level, which stay on disk.
 
     They are read a part at a time. A part is what one partition holds: points that are near each other.
@@ -35,32 +31,25 @@ class StoredMemberships:
     level : int
     """
 
-    files: StoredFiles
-    level: int
-
     @property
     def shape(self) -> tuple[int, int]:
         """Points and clusters."""
-        return self.files.plan.rows, self.files.plan.levels[self.level]
+        return len(self), self.clusters
 
     @property
     def parts(self) -> range:
         """The numbers of the parts."""
         return self.files.plan.parts
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __repr__(self) -> str:
-        points, clusters = self.shape
-        return f"StoredMemberships({points} points in {clusters} clusters, in {len(self.parts)} parts)"
+        return f"{super().__repr__()[:-1]}, in {len(self.parts)} parts)"
 
     def __getitem__(self, index: Any) -> sp.csr_array:
         """Read the memberships of some rows, as ``memberships[5]``, ``[10:20]`` or ``[[7, 3]]``.
 
         The result is always a csr_array, with the rows in the order in which they are given.
         """
-        return self.of_nodes(*nodes_of(self.files, numbers_of(index, len(self), "memberships")))
+        return self.of_nodes(*nodes_of(self.files, self.numbers(index)))
 
     def part(self, part: int) -> sp.csr_array:
         """Read the memberships of a part; `row_numbers` says which rows these are."""
@@ -75,7 +64,7 @@ class StoredMemberships:
         return (self._block(part) for part in self.parts)
 
     def chunk(self, number: int) -> sp.csr_array:
-        """Read the memberships of a chunk: the rows from ``number * chunk_rows`` on."""
+        """Read the memberships of a chunk of rows."""
         return self.of_nodes(*self.files.homes(number))
 
     def to_dask(self) -> Any:
@@ -91,7 +80,7 @@ class StoredMemberships:
         dask.array.Array of shape (n, m)
         """
         meta = sp.csr_array((0, self.shape[1]), dtype=np.float64)
-        return array_of_chunks(self.files, _read_chunk, self.level, self.shape[1:], meta)
+        return self._chunks_as_dask(self.shape[1:], meta)
 
     def to_parquet(self, path: PathLike) -> None:
         """Write a folder of Parquet files, one for each part, with columns ``row, cluster, probability``.
@@ -151,74 +140,3 @@ class StoredMemberships:
         if not -count <= part < count:
             raise IndexError(f"there is no part {part}: there are {count}")
         return int(part) % count
-
-
-def numbers_of(index: Any, count: int, argument: str) -> Array:
-    """List the rows that somebody asks for by a number, a slice or a list; negative ones count from the end.
-
-    Examples
-    --------
-    >>> [numbers_of(index, 4, "labels").tolist() for index in (-1, slice(1, 3), [2, 0])]
-    [[3], [1, 2], [2, 0]]
-    """
-    if isinstance(index, slice):
-        return np.arange(*index.indices(count))
-    numbers = np.asarray([index] if isinstance(index, int | np.integer) else index)
-    if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-        remedy = "give the number of a row, a slice, or a list of numbers"
-        raise InputError(argument, f"got {shown(index)}", remedy)
-    numbers = numbers.astype(np.int64)
-    if numbers.size and not -count <= numbers.min() <= numbers.max() < count:
-        raise IndexError(f"there are rows from 0 to {count - 1} only")
-    return numbers % max(1, count)
-
-
-def nodes_of(files: StoredFiles, rows: Array) -> tuple[Array, Array]:
-    """Find the partition of rows, and their nodes in it."""
-    part, place = (np.empty(len(rows), dtype=np.int64) for _ in range(2))
-    for chunk, some in by_chunk(rows, files.plan.chunk_rows):
-        parts, places = files.homes(chunk)
-        at = rows[some] - files.plan.chunk(chunk)[0]
-        part[some], place[some] = parts[at], places[at]
-    return part, place
-
-
-def by_chunk(rows: Array, chunk_rows: int) -> Iterable[tuple[int, Array]]:
-    """Group rows by their chunk: its number, and the positions of its rows.
-
-    Examples
-    --------
-    >>> [(chunk, some.tolist()) for chunk, some in by_chunk(np.array([5, 0, 4]), 4)]
-    [(0, [1]), (1, [0, 2])]
-    """
-    chunks = rows // chunk_rows
-    order = np.argsort(chunks, kind="stable")
-    found, starts = np.unique(chunks[order], return_index=True)
-    return zip(found.tolist(), np.split(order, starts[1:]), strict=len(found) > 0)
-
-
-def array_of_chunks(files: StoredFiles, read: Any, level: int, width: tuple[int, ...], meta: Any) -> Any:
-    """Make a Dask array of which each block is a chunk, read by ``read(directory, level, chunk)``."""
-    arrays, dask = (imported(module, "to_dask", "'graphsoft[dask]'") for module in ("dask.array", "dask"))
-    directory, plan = str(files.directory), files.plan
-    blocks = []
-    for chunk in plan.chunks:
-        start, stop = plan.chunk(chunk)
-        task = dask.delayed(read, pure=False)(directory, level, chunk)
-        blocks.append(arrays.from_delayed(task, (stop - start, *width), meta=meta))
-    return arrays.concatenate(blocks)
-
-
-def _read_chunk(directory: str, level: int, chunk: int) -> sp.csr_array:
-    return StoredMemberships(stored_files(directory), level).chunk(chunk)
-
-
-def stored_files(directory: str) -> StoredFiles:
-    """Open the files of a result; the summary is read once for all blocks."""
-    written = Path(directory, SUMMARY)
-    return _stored_files(directory, written.stat().st_mtime_ns if written.exists() else 0)
-
-
-@lru_cache(maxsize=4)
-def _stored_files(directory: str, _: int) -> StoredFiles:
-    return StoredFiles(Path(directory), read_summary(Path(directory)))

@@ -20,7 +20,7 @@ from graphsoft.linalg.memberships import frozen, frozen_rows
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 from graphsoft.result.stored_files import LOST, StoredFiles
-from graphsoft.result.stored_memberships import nodes_of
+from graphsoft.result.stored_rows import nodes_of
 
 if TYPE_CHECKING:
     from graphsoft.result.stored import StoredHierarchy

@@ -20,6 +20,7 @@ import mmap
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,16 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["DAMAGED", "UNSOUND", "VERSION", "Container", "cause_of", "read_container", "write_container"]
+__all__ = [
+    "DAMAGED",
+    "UNSOUND",
+    "UNSOUND_ARCHIVE",
+    "VERSION",
+    "Container",
+    "cause_of",
+    "read_container",
+    "write_container",
+]
 
 # The version of the format. A reader refuses a newer one, so anything that readers of this version would
 # misunderstand needs a higher number. Only the digest, and kind, version and made_by in the manifest, must
@@ -60,6 +70,8 @@ UNSOUND = (
     ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError,
     struct.error, zipfile.BadZipFile,
 )  # fmt: skip
+# The same of an archive, which may be compressed, cut off or encrypted.
+UNSOUND_ARCHIVE = (*UNSOUND, EOFError, OSError, RuntimeError, zlib.error)
 
 
 @dataclass(frozen=True, eq=False)

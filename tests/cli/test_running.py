@@ -199,9 +199,10 @@ def test_results_on_disk_are_looked_at(stored, tmp_path, capsys):
     assert "a hierarchy on disk cannot be written as '.graphsoft'" in capsys.readouterr().err
     for name in ("points.csv", "points.parquet"):
         assert run("convert", d, tmp_path / name) == 0
-        assert run("convert", d, tmp_path / name, "--of", "clusters") == 1
-        assert "has its points" in capsys.readouterr().err
+        assert run("convert", d, tmp_path / f"clusters-{name}", "--of", "clusters") == 0
     assert (pd.read_csv(tmp_path / "points.csv")["level_1"] == stored[1].labels).all()
+    clusters = pd.read_csv(tmp_path / "clusters-points.csv")
+    assert clusters["size"].tolist() == [*stored[0].sizes, *stored[1].sizes]
     (tmp_path / "names.json").write_text('{"0-0": "new"}')
     assert run("convert", d, tmp_path / "named.json", "--names", tmp_path / "names.json") == 0
     assert '"new"' in (tmp_path / "named.json").read_text()
@@ -219,3 +220,58 @@ def test_new_points_of_a_file(stored, tmp_path, capsys):
     assert [each["levels"][0]["cluster"] for each in found] == [
         f"0-{label}" for label in stored[0].labels[:4]
     ]
+
+
+def test_new_points_in_files(stored, parts, tmp_path, capsys):
+    given = ("predict", stored.directory, tmp_path / "new", "--directory", tmp_path / "answer")
+    (tmp_path / "new").mkdir()
+    for part in parts:
+        part.rename(tmp_path / "new" / part.name)
+    assert run(*given, "-o", tmp_path / "points.csv") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("60 points in 6 -> 3 clusters\ncluster  size  name\n")
+    assert f"memberships and labels of all points are in {tmp_path / 'answer'}" in err
+    table = pd.read_csv(tmp_path / "points.csv")
+    assert table.level_0.tolist() == stored[0].labels[:].tolist()
+    assert run(*given, "--json", "--quiet") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [each["size"] for each in facts["levels"][1]["clusters"]] == stored[1].sizes.tolist()
+    assert run("info", tmp_path / "answer") == 0
+    assert "kind: new points on disk\npoints: 60\nlevels: 6, 3\n" in capsys.readouterr().out
+    assert run("convert", tmp_path / "answer", tmp_path / "again.csv") == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "points.csv").read_bytes()
+    assert run("convert", tmp_path / "answer", tmp_path / "tree.json") == 1
+    assert "what holds new points cannot be written as '.json'" in capsys.readouterr().err
+    assert run("explore", tmp_path / "answer", "-o", tmp_path / "page.html") == 1
+    assert "has no hierarchy.gs" in capsys.readouterr().err
+
+
+def test_columns_of_new_points_in_tables(tmp_path, capsys):
+    frame = pd.DataFrame(POINTS, columns=["a", "b", "c"])
+    h = graphsoft.hierarchy(frame, [6, 3], n_neighbors=5)
+    model = stored_twin(h, tmp_path / "model", 2, 20)
+    frame[["c", "a", "b"]].assign(other="text").to_parquet(tmp_path / "new.parquet")
+    given = ("predict", model.directory, tmp_path / "new.parquet", "--directory", tmp_path / "answer")
+    assert run(*given, "--quiet") == 0
+    assert (graphsoft.load(tmp_path / "answer")[1].labels == model.predict(frame)).all()
+    assert run(*given, "--columns", "a,b,c") == 1
+    assert "the model knows its columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--directory", "d", "--header"], "--header: has no meaning with --directory"),
+        (["--directory", "d", "--format", "csv"], "--format: has no meaning with --directory"),
+        (["--workers", "2"], "--workers: has no meaning without --directory"),
+        ([], "folder"),
+    ],
+)
+def test_mistakes_with_new_points(stored, arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "new").mkdir()
+    assert run("predict", stored.directory, "new", *arguments) == 1
+    assert words in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["new"]
+    assert run("predict", "new", "new", "--directory", "d") == 1
+    assert "input: 'new' has no hierarchy.gs" in capsys.readouterr().err

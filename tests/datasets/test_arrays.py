@@ -53,6 +53,16 @@ def test_objects_are_never_unpickled(tmp_path):
     assert not marker.exists()
 
 
+def test_npz_that_is_encrypted(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.eye(3))
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    for begin, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the member, and in the list
+        content[content.index(begin) + flags] |= 1
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot be read as npz: .*encrypted"):
+        read(tmp_path / "a.npz")
+
+
 def test_npz_with_dense_features(tmp_path):
     values, known = np.eye(3), np.array(["a", "b", "a"])
     np.savez(tmp_path / "a.npz", X=values, y=known, train=np.ones(3))

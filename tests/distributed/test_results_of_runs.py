@@ -64,6 +64,21 @@ def test_old_rows_are_found_again(run):
         assert abs(found - h[level].memberships[range(h.plan.rows)]).max() == 0
 
 
+def test_old_rows_are_found_again_in_a_directory(run, tmp_path):
+    h, X = run
+    if X is None:
+        with pytest.raises(graphsoft.InputError, match="is of a graph"):
+            h.transform(POINTS, directory=tmp_path / "answers")
+        return
+    found = h.transform(X, directory=tmp_path / "answers", max_memory="2GB")
+    for one, other in zip(found, h, strict=True):
+        assert (
+            abs(one.memberships[range(len(found.nodes))] - other.memberships[range(h.plan.rows)]).max() == 0
+        )
+        assert (np.asarray(one.labels) == np.asarray(other.labels)).all()
+        assert (one.sizes == other.sizes).all()
+
+
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_new_points_are_weighed_by_the_scale_of_the_run(tmp_path, partitions):
     constant = np.repeat(np.arange(1.0, 81.0)[:, None], 3, axis=1)  # rows without direction, so neighbors

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft import InputError
+from graphsoft import InputError, plots
 from graphsoft.distributed.files import ArrayFile
 from graphsoft.explorer.packing import unpacked
 from graphsoft.result.stored import StoredHierarchy
@@ -20,6 +20,12 @@ from shared.models import MODELS
 from shared.shapes import cloud
 from shared.stored_twin import stored_twin
 
+# What a hierarchy on disk has not.
+OF_A_SAMPLE = (
+    "circles", "compare", "describe", "distinctive", "features", "graph", "layout", "partial_update",
+    "to_graphrag",
+)  # fmt: skip
+LEVEL_OF_A_SAMPLE = ("degrees", "entropy", "equivalent_adjacency", "margin")
 KINDS = (
     "float64", "float32", "sparse", "data frame", "duplicates", "graph", "distances", "polish=False",
     "min_children", "mixed methods",
@@ -199,6 +205,60 @@ def test_saved_pickled_and_named(pair, tmp_path):
         assert each.sample(10)[0].memberships.shape == (10, len(h[0].mass))
     with pytest.raises(InputError, match="is there already"):
         named.save(tmp_path / "copy")
+
+
+def test_points_flows_and_torn_points_are_the_same(pair):
+    h, stored, _ = pair
+    for row in (0, 7):
+        one, other = stored.point(row), h.point(h.nodes[row])
+        for place, expected in zip(one, other, strict=True):
+            assert dict(place.clusters) == pytest.approx(dict(expected.clusters), abs=1e-12)
+            assert (place.margin, place.entropy) == pytest.approx((expected.margin, expected.entropy))
+    for level in range(len(h) - 1):
+        assert apart(stored.flow(level), h.flow(level)) < 1e-12
+    found, expected = stored.between("0-0", "0-1", 4), h.between("0-0", "0-1", 4)
+    assert np.allclose(found.shares, expected.shares)
+    assert found.points.tolist() == expected.points.tolist()
+    with pytest.raises(InputError, match="the top level"):
+        stored.flow(-1)
+    with pytest.raises(InputError, match="there is no point"):
+        stored.point(10**6)
+
+
+def test_tables_of_the_clusters_are_the_same(pair, tmp_path):
+    h, stored, _ = pair
+    found, expected = stored.to_frame("clusters"), h.to_frame("clusters")
+    columns = ["id", "name", "level", "number", "parent", "probability", "size", "mass", "share", "height"]
+    assert [*found.columns] == columns
+    pd.testing.assert_frame_equal(found, expected[columns])
+    named = {"0-0": "a name"}
+    stored.to_csv(tmp_path / "clusters.csv", "clusters", names=named)
+    stored.to_parquet(tmp_path / "clusters.parquet", "clusters", names=named)
+    for table in (pd.read_csv(tmp_path / "clusters.csv"), pd.read_parquet(tmp_path / "clusters.parquet")):
+        assert table.name[0] == "a name"
+        assert table["size"].tolist() == expected["size"].tolist()
+    with pytest.raises(InputError, match=r"write the points: h\.to_parquet"):
+        stored.to_frame()
+
+
+def test_all_that_a_hierarchy_has_is_there_or_says_what_to_do(twins):
+    h, stored = twins
+    for whole, on_disk, refused in ((h, stored, OF_A_SAMPLE), (h[0], stored[0], LEVEL_OF_A_SAMPLE)):
+        for name in (name for name in dir(whole) if not name.startswith("_") and name != "of"):
+            if name not in refused:
+                getattr(on_disk, name)
+                continue
+            with pytest.raises(InputError, match=rf"^{name}: needs all points .* h\.(sample\(10_000\)|t)"):
+                getattr(on_disk, name)
+    for ask in (
+        lambda: plots.flow(stored),
+        lambda: graphsoft.stability(stored),
+        lambda: graphsoft.propagate(stored, {0: 1}),
+        lambda: graphsoft.communities(stored),
+        lambda: h.compare(stored),
+    ):
+        with pytest.raises(InputError, match=r"h\.sample\(10_000\)"):
+            ask()
 
 
 def test_dask_arrays(twins):

@@ -1,0 +1,63 @@
+"""The directory of a run: which may be one, and what is said where its files cannot be used."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from graphsoft.distributed.doing import FULL
+from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.row_files import RowsInFiles
+from graphsoft.distributed.sources import lists_paths
+from graphsoft.errors import InputError, RunStopped, shown
+
+__all__ = ["checked_directory", "faults_of", "refuse_folder_of"]
+
+# What the system says of a file of the directory that is not for this process, or is none.
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
+
+
+def checked_directory(directory: Any) -> Path:
+    """Refuse what is no directory, nor the name of a new one."""
+    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
+        raise InputError("directory", f"got {shown(directory)}", "name a directory")
+    folder = Path(directory).absolute()
+    if (
+        os.path.exists(folder) and not folder.is_dir()
+    ):  # unlike that of Path, it takes names that are too long
+        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
+    return folder
+
+
+def refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
+    """Refuse a directory that holds the files of the data: to begin anew, one deletes it."""
+    if isinstance(X, RowsInFiles | PartitionedGraph):
+        given: Any = [file.path for file in X.files]
+    else:
+        given = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else ()
+    for path in given:
+        if folder in (place := Path(path).absolute(), place.parent):
+            problem = f"{str(directory)!r} holds the data too, such as {place.name!r}"
+            raise InputError("directory", problem, "give another directory, in which is nothing else")
+
+
+@contextmanager
+def faults_of(folder: Path) -> Iterator[None]:
+    """Say what is wrong where a file of the directory cannot be written or read."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str) else ""
+        if error.errno in FULL:
+            remedy = "make room, and call again: what is done is kept"
+            raise RunStopped(Path(name).name or "run", [], f"the disk is full ({error})", remedy) from error
+        if error.errno not in REFUSED or not Path(name).is_relative_to(folder):
+            raise
+        problem = f"{name!r} cannot be used: {error.strerror}"
+        remedy = "see to it that it can be read and written, and call again, or give another directory"
+        raise InputError("directory", problem, remedy) from error
