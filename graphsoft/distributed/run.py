@@ -60,7 +60,9 @@ class Run:
         self.directory = Path(directory).absolute()
         # the second half tells what an earlier run in the same directory may have left in a cluster
         token = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:4] + secrets.token_hex(2)
-        self._known = Known(str(self.directory), executor or InThisProcess(), token, patience, deadline)
+        self._known = Known(
+            str(self.directory), executor or InThisProcess(), token, patience, deadline=deadline
+        )
         self._progress = progress
         self._forgotten: set[str] = set()
         self._new: dict[str, int] = {}  # tasks that had no record yet
