@@ -12,6 +12,7 @@ Where the system starts no threads, or fewer than wanted, those that there are d
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -177,21 +178,25 @@ class _Crew(Generic[Result]):
         self._work, self._pieces = work, pieces
         self._done: SimpleQueue[_Done[Result]] = SimpleQueue()
         self._early: dict[int, _Done[Result]] = {}
-        self._helpers: list[threading.Thread] = []
+        self._working: list[threading.Lock] = []  # each held by a helper for as long as it lives
+        self._called = 0
         self._over = False
 
     def call(self, wanted: int) -> int:
-        """Start at most so many helpers, and count those that the system has started."""
+        """Start at most so many helpers, and count those that the system has started.
+
+        They are plain threads, since Ctrl-C that comes where `threading` makes or joins one can get lost.
+        """
+        self._called = wanted
         for _ in range(wanted):
-            # a daemon, because a loop that was left half-way must not keep the process from ending
-            helper = threading.Thread(target=self._help, daemon=True)
-            self._helpers.append(helper)  # first, because Ctrl-C may come while it starts
+            working = threading.Lock()
+            working.acquire()  # by the helper, which lets go at its end
             try:
-                helper.start()
+                _thread.start_new_thread(self._help, (working,))
             except RuntimeError:  # no more threads to be had
-                self._helpers.pop()
                 break
-        return len(self._helpers)
+            self._working.append(working)
+        return len(self._working)
 
     def result(self, number: int) -> Result:
         """Give the result of a piece; until it is there, do others that nobody has begun."""
@@ -206,11 +211,11 @@ class _Crew(Generic[Result]):
     def dismiss(self) -> None:
         """Let no further piece start, and wait for those that have."""
         self._over = True
-        for _ in self._helpers:
+        for _ in range(self._called):
             self.wanted.put(None)
-        for helper in self._helpers:
-            if helper.ident is not None:  # else Ctrl-C came before it started
-                helper.join()
+        for working in self._working:
+            with working:
+                pass
 
     def _next(self) -> _Done[Result]:
         """Take a piece that a helper has done, or do one, or wait."""
@@ -225,15 +230,20 @@ class _Crew(Generic[Result]):
         assert number is not None  # noqa: S101 - the crew is dismissed only afterwards
         return _Done(number, _interruptible(self._work, *self._pieces[number]), None)
 
-    def _help(self) -> None:
+    def _help(self, working: threading.Lock) -> None:
         """Do pieces until there are no more."""
-        while (number := self.wanted.get()) is not None and not self._over:
-            try:
-                done = _Done(number, self._work(*self._pieces[number]), None)
-            except BaseException as error:  # for the thread that waits for the result
-                done = _Done(number, None, error)
-            self._done.put(done)
-            del done  # it may be large
+        try:
+            while (number := self.wanted.get()) is not None and not self._over:
+                self._done.put(self._ended(number))
+        finally:
+            working.release()
+
+    def _ended(self, number: int) -> _Done[Result]:
+        """Do a piece; an error is for the thread that waits for the result."""
+        try:
+            return _Done(number, self._work(*self._pieces[number]), None)
+        except BaseException as error:
+            return _Done(number, None, error)
 
 
 def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) -> Result:

@@ -1,5 +1,6 @@
 """Cutting work into pieces, and computing them on threads."""
 
+import _thread
 import os
 import signal
 import sys
@@ -112,15 +113,15 @@ def test_results_are_those_of_a_plain_loop(threads, pieces, to_be_had):
 
 def no_more_threads_than(count, patch):
     """Let the system start so many threads and then no more, as where processes are limited."""
-    start, started = threading.Thread.start, []
+    start, started = _thread.start_new_thread, []
 
-    def limited(thread):
+    def limited(*arguments):
         if len(started) == count:
             raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
+        started.append(arguments)
+        return start(*arguments)
 
-    patch.setattr(threading.Thread, "start", limited)
+    patch.setattr(_thread, "start_new_thread", limited)
 
 
 @pytest.mark.parametrize("to_be_had", [0, 1, 3])
@@ -130,7 +131,7 @@ def test_where_no_threads_are_to_be_had_the_work_goes_on(monkeypatch, to_be_had)
     names = set()
 
     def work(start, stop):
-        names.add(threading.current_thread().name)
+        names.add(threading.get_ident())
         time.sleep(0.01)  # long enough for every thread to get some
         return start
 
