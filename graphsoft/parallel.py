@@ -24,6 +24,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.interrupts import raise_if_dropped
 
 __all__ = [
     "ELEMENTS_PER_BLOCK",
@@ -200,6 +201,7 @@ class _Crew(Generic[Result]):
 
     def result(self, number: int) -> Result:
         """Give the result of a piece; until it is there, do others that nobody has begun."""
+        raise_if_dropped()
         while number not in self._early:
             done = self._next()
             self._early[done.number] = done
