@@ -25,6 +25,7 @@ from graphsoft.engine.keeping import candidates, clusters_won
 from graphsoft.engine.polishing import Log, polish_level, with_rows
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 from graphsoft.methods import Relation
 
@@ -159,7 +160,7 @@ def _linked(
     """
     chain = [np.arange(len(divided.mass))]  # the cluster of each level that every finest one was divided from
     for group in groups:
-        chain.append(likeliest(group)[chain[-1]])
+        chain.append(taken(likeliest(group), chain[-1]))
     firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
     while True:
         parents, graphs, lost = _once_linked(blocks, state, divided, groups, chain, firm)
@@ -239,7 +240,7 @@ def _to_hold(found: Sequence[Mapping[str, Any]]) -> list[_Node]:
         np.concatenate([each[name] for each in found]) for name in ("places", "shares", "finest", "labels")
     )
     order = np.lexsort((place, block, -share, label))
-    order = order[~won[label[order]]]
+    order = order[~taken(won, label[order])]
     first = order[np.unique(label[order], return_index=True)[1]]
     return [_Node(int(block[at]), int(place[at]), int(finest[at])) for at in first]
 
