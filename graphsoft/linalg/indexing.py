@@ -6,6 +6,8 @@ or goes on with an error that nobody can understand. These functions convert it 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphsoft.aliases import Array
@@ -31,7 +33,7 @@ def taken(values: Array, index: Array) -> Array:
     return result
 
 
-def put(values: Array, index: Array, new: object) -> None:
+def put(values: Array, index: Array, new: Any) -> None:
     """Set ``values[index] = new`` in an array of one dimension, for an index of whole numbers of any width.
 
     Examples

@@ -1,7 +1,5 @@
-/* Memory that runs out on purpose: after `fail_from` the given allocation of at least `least` bytes fails.
+/* Memory that runs out on purpose: after `fail_from` the given allocations of at least `least` bytes fail.
    Loaded with LD_PRELOAD; the tests call `fail_from` and `allocations` through ctypes. */
-#define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 
