@@ -1,9 +1,13 @@
 """Ctrl-C comes out of public functions, whatever code in C makes of it."""
 
 import contextlib
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +131,19 @@ def test_calls_within_calls_note_it_for_the_outermost():
 
     with pytest.raises(KeyboardInterrupt):
         call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["graph", "predict", "save", "normalized-cut", "pynndescent"])
+def test_ctrl_c_at_some_moments_of_a_phase(phase):
+    script = Path(__file__).parents[1] / "examples" / "benchmarks" / "interrupts.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script, "--one", phase, "--moments", "10"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert set(found["ends"]) <= {"interrupted", "finished"}
+    assert found["ends"].count("interrupted") > 0
+    assert found["same"]

@@ -248,3 +248,29 @@ def test_ctrl_c_at_any_moment_gives_blas_its_threads_back(two_threads, ctrl_c_af
         with pytest.raises(KeyboardInterrupt):
             forever()
         assert set(blas_threads()) == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_while_another_thread_holds_blas_leaves_the_child_free(two_threads):
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with one_thread():
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert inside.wait(30)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a hang would end it
+        free = set(blas_threads()) == {2}
+        with one_thread():
+            held = set(blas_threads()) == {1}
+        os._exit(0 if free and held and set(blas_threads()) == {2} else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert 1 in blas_threads()
+    leave.set()
+    thread.join()
+    assert set(blas_threads()) == {2}
