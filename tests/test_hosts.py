@@ -48,7 +48,7 @@ ONE_LOOP = """if True:
 
 def digest(before="", after="", **options):
     """Run some of everything, and hash what was found."""
-    return run(RUN.format(before=before, after=after.replace("\n", "\n    ").strip()), **options)
+    return run(RUN.format(before=before, after=after.strip()), **options)
 
 
 def run(code, command=(), folder=None, **environment):
