@@ -19,6 +19,7 @@ from graphsoft.errors import InputError, shown
 from graphsoft.input.checks import integer, number
 from graphsoft.input.sparse_input import sparse_matrix
 from graphsoft.linalg.csr import weighted_sums
+from graphsoft.linalg.indexing import taken
 
 __all__ = ["PlusRankTwo", "Scaled", "additive", "doubly_stochastic", "normalized_step", "rescaled"]
 
@@ -227,7 +228,7 @@ def rescaled(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
            [2., 1.]])
     """
     data = np.repeat(factors, np.diff(matrix.indptr))
-    data *= factors[matrix.indices]  # both factors first, so that both directions get the same product
+    data *= taken(factors, matrix.indices)  # both factors first, so that both directions get the same product
     data *= matrix.data
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 

@@ -16,6 +16,7 @@ from graphsoft.engine.ties import in_order, sortings_of_pairs
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of, unsigned
 from graphsoft.kernels.contraction import Members, contract, greedy_matching
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -99,7 +100,7 @@ def summed_rows(
     np.cumsum(np.bincount(group, minlength=groups), out=ptr[1:])
     members = Members(ptr, nodes, unsigned(column_group.astype(edges.indices.dtype)))
     entries = np.zeros(len(nodes) + 1, dtype=np.int64)
-    np.cumsum(np.diff(edges.indptr)[nodes], out=entries[1:])
+    np.cumsum(taken(np.diff(edges.indptr), nodes), out=entries[1:])
     loads = entries[members.ptr]  # where the entries of each group's nodes begin
     del entries  # a number for every node
     counts = np.empty(groups, dtype=np.int64)
@@ -201,9 +202,9 @@ def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
     average = mass.sum() / count
     counted = mass >= COUNTED_MASS * average
     light = ~counted if np.count_nonzero(counted) == count else mass < STRAY_MASS * average
-    if mass.sum() == 0 or np.count_nonzero(~light[graph.components]) < count:
+    if mass.sum() == 0 or np.count_nonzero(~taken(light, graph.components)) < count:
         light[:] = False
-    found = np.asarray(light[graph.components])
+    found = taken(light, graph.components)
     if homes is not None and found.any():
         found &= np.isin(homes, homes[~found])
     return found

@@ -18,6 +18,7 @@ from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
 from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.linalg.indexing import put, taken
 
 __all__ = ["Division"]
 
@@ -90,7 +91,7 @@ class Division:
         labels[inside] = _heaviest_first(self._groups(inside, count), homes[inside], masses, keys)
         first = np.full(int(homes.max(initial=0)) + 1, count, dtype=np.int32)
         np.minimum.at(first, homes[inside], labels[inside])
-        labels[stray] = first[homes[stray]]
+        labels[stray] = taken(first, homes[stray])
         self._labels = labels
         self._count_step(to_end_of=CYCLES + CYCLES_BY_MOVES + 1)
         return labels
@@ -155,18 +156,18 @@ def _first_groups(scales: Scales, homes: Array, edges: float, count: int) -> tup
         small = moved_through(scales, small, scales.carried(homes))
     layer = scales.layers[0].above(small)
     groups, above_next = _drawn(layer, carried(homes, small), edges, count)
-    return groups[small], above_next
+    return taken(groups, small), above_next
 
 
 def _drawn(small: Layer, homes: Array, edges: float, count: int) -> tuple[Array, float]:
     """Group a small graph by the median of many draws."""
-    order = small.order[np.argsort(homes[small.order], kind="stable")]
-    places = np.empty(len(small), dtype=np.int32)
-    places[order] = np.arange(len(small), dtype=np.int32)
+    order = small.order[np.argsort(taken(homes, small.order), kind="stable")]
+    places = np.empty(len(small), dtype=np.intp)
+    put(places, order, np.arange(len(small)))
     found = small.graph.adjacency.tocoo()
     weights: Array = np.zeros((len(small), len(small)), dtype=weight_type(found.data))
-    weights[places[found.row], places[found.col]] = found.data
-    groups, above_next = median_grouping(weights, homes[order], edges, count)
+    weights[taken(places, found.row), taken(places, found.col)] = found.data
+    groups, above_next = median_grouping(weights, taken(homes, order), edges, count)
     return groups[places], above_next
 
 
@@ -177,5 +178,5 @@ def _heaviest_first(labels: Array, homes: Array, masses: Array, keys: Array) -> 
     numbers = np.empty(groups, dtype=np.int32)
     order = np.lexsort((keys_of_groups(keys, labels, groups), -heavy, home))
     numbers[order] = np.arange(groups, dtype=np.int32)
-    renumbered: Array = numbers[labels]
+    renumbered: Array = taken(numbers, labels)
     return renumbered

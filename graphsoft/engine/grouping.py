@@ -21,6 +21,7 @@ from graphsoft.engine.merging import numbered
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.csr import inverse_or_zero, submatrix, without_diagonal
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
 __all__ = ["Limits", "grouped_levels", "grouped_within", "keeps_to", "pairs_between_groups"]
@@ -75,7 +76,7 @@ def keeps_to(groups: sp.csr_array, limits: Limits) -> bool:
     if limits.pairs is None:
         return True
     known = limits.pairs.tocoo()
-    return not (groups.indices[known.row] == groups.indices[known.col])[known.data < 0].any()
+    return not (taken(groups.indices, known.row) == taken(groups.indices, known.col))[known.data < 0].any()
 
 
 def grouped_levels(
@@ -115,7 +116,7 @@ def grouped_levels(
         if len(np.unique(groups.indices)) < count or not keeps_to(groups, now):
             groups = grouped_within(contracted(graph, own, size), count, now, progress)
         found.append(groups)
-        own = groups.indices[own]
+        own = taken(groups.indices, own)
     return found
 
 

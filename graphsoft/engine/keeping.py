@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.engine.polishing import with_rows
+from graphsoft.linalg.indexing import put, taken
 from graphsoft.linalg.memberships import likeliest, one_cluster_each
 
 __all__ = ["candidates", "clusters_won", "held", "nodes_to_hold", "with_every_cluster"]
@@ -39,13 +40,13 @@ def nodes_to_hold(memberships: sp.csr_array, labels: Array) -> Array:
 def clusters_won(memberships: sp.csr_array) -> Array:
     """Tell of each cluster whether it is the likeliest of a node."""
     won = np.zeros(memberships.shape[1], dtype=bool)
-    won[likeliest(memberships)] = True
+    put(won, likeliest(memberships), True)
     return won
 
 
 def candidates(memberships: sp.csr_array, labels: Array, won: Array) -> Array:
     """Find the node of largest share in each cluster that is not won, among those divided into it."""
-    nodes = np.flatnonzero(~won[labels])
+    nodes = np.flatnonzero(~taken(won, labels))
     if not len(nodes):
         return nodes
     shares = np.asarray(memberships[nodes, labels[nodes]]).ravel()

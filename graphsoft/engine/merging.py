@@ -33,6 +33,7 @@ from graphsoft.kernels.contraction import (
     pairs_by_partner,
     remaining_groups,
 )
+from graphsoft.linalg.indexing import put, taken
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["Merging", "numbered", "partners_along"]
@@ -97,13 +98,15 @@ class Merging:
         if len(low):
             with wrapping_hashes():
                 join_groups(low, high, self._groups)
-            self._merged[low] = self._merged[high] = True
+            put(self._merged, low, True)
+            put(self._merged, high, True)
             alive, outdated = np.empty_like(self.alive), np.empty_like(self.alive)
             kept, found = remaining_groups(
                 self.alive, self.leaders, self._partners.best, self._merged, alive, outdated
             )
             self.alive = alive[:kept]
-            self._merged[low] = self._merged[high] = False
+            put(self._merged, low, False)
+            put(self._merged, high, False)
             self._find_partners(outdated[:found])
         return len(low)
 
@@ -115,13 +118,13 @@ class Merging:
         """Choose the pairs of groups of largest score: the lower group of each pair, and the higher."""
         best, low = self._partners.best, np.empty_like(self.alive)
         low = low[: mutual_pairs(self.alive, best, low)]
-        few = FEW_PAIRS * np.count_nonzero(best[self.alive] >= 0)
+        few = FEW_PAIRS * np.count_nonzero(taken(best, self.alive) >= 0)
         if len(low) < few:
             low, high = self._other_pairs(few)
             wanted = _merged_at_once(len(low), max_merges)
             return low[:wanted], high[:wanted]
         low = low[first_of(len(low), _merged_at_once(len(low), max_merges), *self._sortings(low))]
-        return low, best[low]
+        return low, taken(best, low)
 
     def _other_pairs(self, few: float) -> tuple[Array, Array]:
         """Pair groups that want the same partner, or if these are few, groups with their partners."""
@@ -137,7 +140,7 @@ class Merging:
 
     def _find_partners(self, groups: Array) -> None:
         """Find the best partners of these groups again."""
-        entries = self._groups.entries[groups]
+        entries = taken(self._groups.entries, groups)
         loads = np.concatenate(([0], np.cumsum(entries)))
 
         def piece(start: int, stop: int) -> None:
@@ -185,4 +188,4 @@ def numbered(leaders: Array) -> tuple[Array, int]:
     (array([0, 1, 0, 1, 2]), 3)
     """
     leads = leaders == np.arange(len(leaders), dtype=leaders.dtype)
-    return (np.cumsum(leads, dtype=leaders.dtype) - 1)[leaders], int(leads.sum())
+    return taken(np.cumsum(leads, dtype=leaders.dtype) - 1, leaders), int(leads.sum())

@@ -17,6 +17,7 @@ from graphsoft.engine.scales import Layer, Scales, carried
 from graphsoft.engine.ties import keys_of_groups
 from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.moving import Parts, best_groups, move_nodes
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = ["moved_through", "next_merge", "scales_by_moves"]
@@ -54,12 +55,12 @@ def next_merge(layer: Layer, labels: Array, homes: Array) -> float:
     """
     groups = layer.above(labels).graph
     edges, degrees, home = groups.adjacency.tocoo(), groups.degrees, carried(homes, labels)
-    between = (edges.row != edges.col) & (home[edges.row] == home[edges.col])
+    between = (edges.row != edges.col) & (taken(home, edges.row) == taken(home, edges.col))
     row, col = edges.row[between], edges.col[between]
-    worth = edges.data[between] / degrees[row] / degrees[col]
+    worth = edges.data[between] / taken(degrees, row) / taken(degrees, col)
     light = degrees < FRAGMENT * degrees.mean()
     whole = ~(light & (groups.adjacency.diagonal() < INSIDE * degrees))
-    kept = whole[row] & whole[col]
+    kept = taken(whole, row) & taken(whole, col)
     return float(worth[kept if kept.any() else slice(None)].max(initial=0.0))
 
 
@@ -79,7 +80,7 @@ def moved_through(scales: Scales, labels: Array, homes: Array, above_next: float
     for level in reversed(range(len(scales.layers))):
         labels = _moved(scales.layers[level], _parts_of(scales.layers[level], labels, of_group), pull, 1)
         if level:
-            labels = labels[scales.steps[level - 1]]
+            labels = taken(labels, scales.steps[level - 1])
     return labels
 
 
@@ -115,10 +116,10 @@ def _moved(layer: Layer, parts: Parts, pull: float, least: int) -> Array:
     for _ in range(ROUNDS):
         waiting, restless, moves = restless, np.zeros(len(layer), dtype=np.bool_), 0
         for batch in layer.batches:
-            nodes = batch[waiting[batch]]
+            nodes = batch[taken(waiting, batch)]
             best = _best_groups(rows, degrees, parts, pull, nodes)
-            moving = np.flatnonzero(best != parts.labels[nodes])
-            moving = moving[np.argsort(layer.keys[nodes[moving]], kind="stable")]
+            moving = np.flatnonzero(best != taken(parts.labels, nodes))
+            moving = moving[np.argsort(taken(layer.keys, nodes[moving]), kind="stable")]
             moves += move_nodes(rows, degrees, parts, nodes[moving], best[moving], least, restless)
         if not moves:
             break
@@ -129,7 +130,7 @@ def _best_groups(rows: Rows, degrees: Array, parts: Parts, pull: float, nodes: A
     """Find for some nodes the group that each gains most by."""
     best = np.empty(len(nodes), dtype=np.int32)
     loads = np.zeros(len(nodes) + 1, dtype=np.int64)
-    np.cumsum((rows.ptr[1:] - rows.ptr[:-1])[nodes], out=loads[1:])
+    np.cumsum(taken(rows.ptr[1:] - rows.ptr[:-1], nodes), out=loads[1:])
 
     def piece(start: int, stop: int) -> None:
         best_groups(rows, degrees, parts, pull, nodes, start, stop, best)

@@ -16,6 +16,7 @@ from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
 from graphsoft.kernels import Rows, rows_of
 from graphsoft.kernels.adjacency import grow_clumps, reorder
+from graphsoft.linalg.indexing import put, taken
 from graphsoft.linalg.memberships import frozen
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
@@ -65,9 +66,9 @@ def in_clumps(graph: Graph) -> Reordered:
     given = graph.adjacency
     nodes = _clumps(given)
     places = np.empty_like(nodes)
-    places[nodes] = np.arange(len(nodes), dtype=places.dtype)
+    put(places, nodes, np.arange(len(nodes), dtype=places.dtype))
     ptr = np.zeros_like(given.indptr)
-    np.cumsum(np.diff(given.indptr)[nodes], out=ptr[1:])
+    np.cumsum(taken(np.diff(given.indptr), nodes), out=ptr[1:])
     indices, weights = np.empty_like(given.indices), np.empty(given.nnz, dtype=weight_type(given.data))
 
     def piece(start: int, stop: int) -> None:
@@ -76,7 +77,7 @@ def in_clumps(graph: Graph) -> Reordered:
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass
     moved = sp.csr_array((weights, indices, ptr), shape=given.shape)
-    return Reordered(Graph(moved, range(len(nodes))), frozen(graph.degrees[nodes]), nodes, places)
+    return Reordered(Graph(moved, range(len(nodes))), frozen(taken(graph.degrees, nodes)), nodes, places)
 
 
 def _clumps(adjacency: sp.csr_array) -> Array:

@@ -23,6 +23,7 @@ from graphsoft.engine.merging import Merging, numbered
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph
+from graphsoft.linalg.indexing import put, taken
 
 __all__ = [
     "Layer",
@@ -142,7 +143,7 @@ class Scales:
     def spread(self, values: Array) -> Array:
         """Give every finest node the value of its coarsest node."""
         for step in reversed(self.steps):
-            values = values[step]
+            values = taken(values, step)
         return values
 
 
@@ -164,7 +165,7 @@ def nested_steps(steps: Sequence[Array], nodes: Array, labels: Array) -> list[Ar
     """
     below, count, groups, nested = np.arange(len(nodes)), len(nodes), np.int64(labels.max()) + 1, []
     for step in steps:
-        nodes = step[nodes]
+        nodes = taken(step, nodes)
         found, number = np.unique(nodes * groups + labels, return_inverse=True)
         nested.append(np.empty(count, dtype=np.int32))
         nested[-1][below] = number
@@ -181,7 +182,7 @@ def carried(values: Array, step: Array) -> Array:
     [8, 7]
     """
     above = np.empty(int(step.max()) + 1, dtype=values.dtype)
-    above[step] = values
+    put(above, step, values)
     return above
 
 
@@ -276,7 +277,7 @@ def _edges_within(adjacency: sp.csr_array, homes: Array) -> sp.csr_array:
     if not homes.any():
         return adjacency
     rows = np.repeat(np.arange(len(homes)), np.diff(adjacency.indptr))
-    kept = homes[rows] == homes[adjacency.indices]
+    kept = taken(homes, rows) == taken(homes, adjacency.indices)
     ptr = np.zeros_like(adjacency.indptr)
     np.cumsum(np.bincount(rows[kept], minlength=len(homes)), out=ptr[1:])
     return sp.csr_array((adjacency.data[kept], adjacency.indices[kept], ptr), shape=adjacency.shape)

@@ -29,6 +29,7 @@ from graphsoft.kernels.factorize import (
 )
 from graphsoft.kernels.groups import gains_of_parents, lift_to_groups, merge_clusters, restore_groups
 from graphsoft.linalg.csr import inverse_or_zero, joined
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load, pieces_with_columns
 
 __all__ = [
@@ -68,7 +69,7 @@ def model_of(seen: Seen) -> EdgeModel:
     ptr = seen.memberships.indptr
     alone = np.flatnonzero(np.diff(ptr) == 1)
     single = np.full(len(ptr) - 1, -1, dtype=np.int32)
-    single[alone] = seen.memberships.indices[ptr[alone]]
+    single[alone] = taken(seen.memberships.indices, ptr[alone])
     edges, degrees = rows_of(seen.block.edges), read_only(seen.block.degrees)
     return EdgeModel(
         edges, degrees, rows_of(seen.memberships), single, inverse_or_zero(seen.mass), seen.floor

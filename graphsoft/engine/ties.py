@@ -20,6 +20,7 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, read_only, rows_of
 from graphsoft.kernels.contraction import Partners
 from graphsoft.kernels.ties import DROPPED_BITS, hash_neighborhoods
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -117,11 +118,11 @@ def sortings_of_pairs(groups: Array, partners: Partners, degrees: Array, keys: A
     What is equal in all of this is sorted by a hash of the groups' numbers. In the same order single groups
     choose their partners, see `graphsoft.kernels.ties.wins_tie`.
     """
-    others = partners.best[groups]
+    others = taken(partners.best, groups)
     return (
-        lambda at: -ranks(partners.scores[groups[at]]),
-        lambda at: ranks(degrees[groups[at]] * degrees[others[at]]),
-        lambda at: keys[groups[at]] + keys[others[at]],
+        lambda at: -ranks(taken(partners.scores, groups[at])),
+        lambda at: ranks(taken(degrees, groups[at]) * taken(degrees, others[at])),
+        lambda at: taken(keys, groups[at]) + taken(keys, others[at]),
         lambda at: groups[at].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15),
     )
 

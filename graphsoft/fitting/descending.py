@@ -24,6 +24,7 @@ from graphsoft.engine.keeping import candidates, clusters_won
 from graphsoft.engine.polishing import Log, polish_level, with_rows
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import likeliest, rows_to_one
 from graphsoft.methods import Relation
 
@@ -158,7 +159,7 @@ def _linked(
     """
     chain = [np.arange(len(divided.mass))]  # the cluster of each level that every finest one was divided from
     for group in groups:
-        chain.append(likeliest(group)[chain[-1]])
+        chain.append(taken(likeliest(group), chain[-1]))
     firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
     while True:
         parents, graphs, lost = _once_linked(blocks, state, divided, groups, chain, firm)
@@ -233,7 +234,7 @@ def _both_linked(one: Found, other: Found) -> Found:
     won = one["won"] | other["won"]
     found = {name: np.concatenate([one[name], other[name]]) for name in _OF_HELD}
     order = np.lexsort((found["places"], found["blocks"], -found["shares"], found["labels"]))
-    order = order[~won[found["labels"][order]]]
+    order = order[~taken(won, found["labels"][order])]
     first = order[np.unique(found["labels"][order], return_index=True)[1]]
     kept = {name: values[first] for name, values in found.items()}
     return {"links": (one["links"] + other["links"]).tocsr(), "won": won, **kept}

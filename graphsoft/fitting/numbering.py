@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.graph.graph import Graph
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import likeliest
 
 __all__ = ["by_mass", "from_the_heaviest", "heaviest_first", "with_columns"]
@@ -92,7 +93,7 @@ def with_columns(matrix: sp.csr_array, number: Array) -> sp.csr_array:
     >>> with_columns(sp.csr_array([[1.0, 2.0, 0.0]]), np.array([2, 0, 1])).toarray()
     array([[2., 0., 1.]])
     """
-    columns = number.astype(matrix.indices.dtype)[matrix.indices]
+    columns = taken(number.astype(matrix.indices.dtype), matrix.indices)
     moved = sp.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=matrix.shape)
     moved.sort_indices()
     return moved

@@ -20,6 +20,7 @@ from graphsoft.aliases import Array
 from graphsoft.engine.coarsening import strays, without_copies
 from graphsoft.engine.grouping import pairs_between_groups
 from graphsoft.engine.ordering import Reordered, in_clumps
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Method, Sample, takes_pairs
 from graphsoft.methods.relation import by_likelihood
@@ -106,6 +107,6 @@ def prepare(sample: Sample, count: int, method: Method) -> Work:
         return Work(replace(weighted, given_graph=graph, given_features=None), pairs, node)
     moved = in_clumps(graph)
     pairs = pairs if pairs is None else pairs[moved.nodes][:, moved.nodes]
-    node = moved.places if node is None else moved.places[node]
+    node = moved.places if node is None else taken(moved.places, node)
     sample = Sample(moved.graph, ordered=True, given_degrees=moved.degrees)
     return Work(sample, pairs, node, moved=moved)

@@ -14,6 +14,7 @@ from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import canonical, narrow
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import mirror_sum
+from graphsoft.linalg.indexing import put
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 
 __all__ = [
@@ -121,7 +122,7 @@ def is_clean(matrix: Any) -> bool:
         begins = indptr[start + 1 : stop]
         begins = begins[(begins > first) & (begins < last)] - first
         falls = columns[1:] <= columns[:-1]
-        falls[begins - 1] = False
+        put(falls, begins - 1, False)
         return bool(modest and columns.min() >= 0 and columns.max() < count and not falls.any())
 
     if not all(map_pieces(piece, pieces_by_load(indptr, LOAD))) or not _is_mirrored(matrix):

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.names import by_name
+from graphsoft.linalg.indexing import taken
 
 __all__ = [
     "LABELS",
@@ -133,7 +134,7 @@ def kept_pairs(pairs: sp.csr_array, labels: Array) -> tuple[int, int]:
     (1, 2)
     """
     listed = sp.triu(pairs).tocoo()
-    one, two = (labels[ends] for ends in listed.coords)
+    one, two = (taken(labels, ends) for ends in listed.coords)
     return int(np.count_nonzero((one == two) == (listed.data > 0))), int(listed.nnz)
 
 

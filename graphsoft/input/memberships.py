@@ -13,6 +13,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.labels import ROUNDING
 from graphsoft.input.sparse_input import check_rows
+from graphsoft.linalg.indexing import put
 from graphsoft.linalg.memberships import entropies, likeliest
 
 __all__ = ["REMEDY", "SoftClusters", "check_memberships"]
@@ -92,7 +93,7 @@ def _has_repeated(memberships: sp.csr_array) -> bool:
     """
     indices, indptr = memberships.indices, memberships.indptr
     falls = indices[1:] <= indices[:-1]
-    falls[indptr[1:-1] - 1] = False  # every row stores something, since it sums to one
+    put(falls, indptr[1:-1] - 1, False)  # every row stores something, since it sums to one
     if not falls.any():
         return False
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -7,22 +7,42 @@ which ``graphsoft.graph.reading`` has done. ``tests/naive`` has the formula of e
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.core import event
-from numba.core.caching import FunctionCache
-from numba.core.cpu import CPUTargetOptions
 
 from graphsoft.aliases import Array
+
+with contextlib.suppress(KeyError, ValueError):
+    if int(os.environ["NUMBA_NUM_THREADS"]) < 1:  # then nobody in this process could import numba
+        del os.environ["NUMBA_NUM_THREADS"]
+
+import numba
+from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUTargetOptions
+
+from graphsoft.kernels.caching import SafePlaces
 
 __all__ = ["Rows", "compiling", "inlined", "kernel", "read_only", "rows_of", "unsigned"]
 
 
+if hasattr(os, "register_at_fork"):
+    # A fork waits for the compiler: cut off in another thread, it would let the child hang at its first loop.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
+
+
 class _OptionalCache(FunctionCache):  # type: ignore[misc]
-    """Numba's compile cache, but a cache that cannot be read or written is not an error."""
+    """Numba's compile cache in safe places, but a cache that cannot be read or written is not an error."""
+
+    _impl_class = SafePlaces
 
     def load_overload(self, *arguments: Any) -> Any:
         try:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.kernels import Rows, products, rows_of
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
 __all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times", "weighted_sums", "without_diagonal"]
@@ -52,7 +53,7 @@ def submatrix(matrix: sp.csr_array, rows: Array) -> sp.csr_array:
     kept = matrix[rows]
     place = np.full(matrix.shape[1], -1, dtype=kept.indices.dtype)
     place[rows] = np.arange(len(rows), dtype=place.dtype)
-    data, columns, indptr = kept.data, place[kept.indices], kept.indptr
+    data, columns, indptr = kept.data, taken(place, kept.indices), kept.indptr
     del kept
     inside = columns >= 0
     if not inside.all():

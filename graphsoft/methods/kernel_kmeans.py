@@ -13,6 +13,7 @@ from graphsoft.input.checks import integer
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.kernel_kmeans import Clusters, cluster_sums, regroup
 from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
@@ -67,7 +68,7 @@ class KernelKMeans:
         trace: list[float] = []
         moved = 0
         for level in reversed(range(len(steps))):
-            labels = labels[steps[level]]
+            labels = taken(labels, steps[level])
             if not trace:
                 trace.append(_objective(graphs[level], labels, count))
             for _ in range(self.max_sweeps):

@@ -27,6 +27,7 @@ from graphsoft.input.checks import choice, integer
 from graphsoft.kernels.products import LeastSquares
 from graphsoft.kernels.sof import Stage, penalized_rows
 from graphsoft.linalg.csr import gram, inverse_or_zero, times
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.lbfgs import descend
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.convergence import stop_status
@@ -238,7 +239,7 @@ def _scale(matrix: sp.csr_array, factor: Array) -> None:
     def piece(start: int, stop: int) -> None:
         here = slice(ptr[start], ptr[stop])
         matrix.data[here] *= np.repeat(factor[start:stop], np.diff(ptr[start : stop + 1]))
-        matrix.data[here] *= factor[matrix.indices[here]]
+        matrix.data[here] *= taken(factor, matrix.indices[here])
 
     for _ in map_pieces(piece, pieces_by_load(ptr, LOAD)):
         pass

@@ -12,6 +12,7 @@ from graphsoft.engine.coarsening import contracted
 from graphsoft.engine.scales import grouped
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering, Sample
 from graphsoft.methods.parts.eigenvectors import SOLVERS, leading_eigenvectors
@@ -110,5 +111,5 @@ class Spectral:
 def _without_cut(graph: Graph, count: int, components: int) -> Clustering:
     """Group whole components, the lightest first: nothing need be cut, so no eigenvector is needed."""
     parts = contracted(graph, graph.components, components)
-    labels = grouped(parts, count)[graph.components]
+    labels = taken(grouped(parts, count), graph.components)
     return Clustering(one_cluster_each(labels, count), (0.0,), f"{components} components, nothing cut")

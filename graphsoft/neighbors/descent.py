@@ -16,6 +16,7 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.input.mapped import allocate
 from graphsoft.kernels import descent as kernels
+from graphsoft.linalg.indexing import put
 from graphsoft.parallel import map_blocks
 
 __all__ = ["descend"]
@@ -146,7 +147,7 @@ def _leaves(count: int) -> Array:
 def _join(data: Array, order: Array, leaves: Array, ids: Array, gaps: Array) -> int:
     """Let the points of every leaf find each other, and return how many were found."""
     places = np.empty_like(order)
-    places[order] = np.arange(len(order), dtype=order.dtype)
+    put(places, order, np.arange(len(order), dtype=order.dtype))
     tree = kernels.Tree(order, places, leaves)
 
     def join(start: int, stop: int) -> int:

@@ -33,6 +33,7 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.input.checks import generator
 from graphsoft.kernels import Rows, read_only
+from graphsoft.kernels.caching import safe_places
 from graphsoft.kernels.distances import DensePoints, SparsePoints
 from graphsoft.kernels.lists import empty_lists
 from graphsoft.kernels.walking import EitherPoints, walk_to_nearest
@@ -247,7 +248,8 @@ def _descend(data: Any, metric: str, listed: int, seed: int) -> Array:
         warnings.simplefilter("ignore")  # it warns of lists with free places, which do no harm here
         layer, threads = numba.config.THREADING_LAYER, numba.get_num_threads()
         try:
-            from pynndescent import NNDescent
+            with safe_places():  # it cannot be imported without one
+                from pynndescent import NNDescent
 
             index = NNDescent(data, metric=metric, n_neighbors=listed, random_state=seed, n_jobs=1)
         finally:

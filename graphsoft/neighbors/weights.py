@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.kernels.neighbors import shared_neighbors
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import blocks
 
 __all__ = [
@@ -73,7 +74,7 @@ def edge_weights(indices: Array, distances: Array, weights: str) -> Array:
     for start, stop in blocks(len(indices), max(1, AT_ONCE // (8 * indices.shape[1] + 1))):
         rows, ranks = np.nonzero(present[start:stop])
         rows += start
-        ends = scaled.scales[rows], scaled.scales[indices[rows, ranks]]
+        ends = scaled.scales[rows], taken(scaled.scales, indices[rows, ranks])
         result[rows, ranks] = weights_by_length(distances[rows, ranks], *ends, scaled.typical, weights)
     return result
 

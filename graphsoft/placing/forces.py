@@ -12,6 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.placing import Cells, attract, grow_cells, lean, measure_cells, morton_codes, repel
 from graphsoft.linalg.csr import inverse_or_zero, times
+from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import LOAD, blocks, map_pieces, pieces_by_load
 
 __all__ = ["Forces", "Plane"]
@@ -119,7 +120,7 @@ class Plane:
 def _means_by(shares: sp.csr_array, masses: Array) -> sp.csr_array:
     """Make the matrix that takes values of nodes to their means in each cluster."""
     by_cluster = shares.T.tocsr()
-    by_cluster.data = by_cluster.data * masses[by_cluster.indices]
+    by_cluster.data = by_cluster.data * taken(masses, by_cluster.indices)
     clusters = np.repeat(np.arange(shares.shape[1]), np.diff(by_cluster.indptr))
     by_cluster.data *= inverse_or_zero(np.bincount(clusters, by_cluster.data))[clusters]
     return by_cluster

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import functools
 import logging
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphsoft.aliases import Progress
+from graphsoft.interrupts import ctrl_c_comes_out, raise_if_dropped
 from graphsoft.progress.estimate import Estimate
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from graphsoft.progress.bar import Bar
 
 __all__ = ["Watch", "watched", "watches_progress"]
@@ -49,13 +46,11 @@ class Watch:
         self.bar: Bar | None = None
         self._name, self._told = name, told
         self._stage, self._done = "", 0
-        self._interrupted = False
         self._began = self._since = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Take in that `done` of `total` steps of a stage are done, and pass it on."""
-        if self._interrupted:
-            raise KeyboardInterrupt
+        raise_if_dropped()
         if stage != self._stage or done < self._done:
             self._end_stage()
             LOG.info("%s: %s, %s steps", self._name, stage, f"{total:,}")
@@ -77,26 +72,6 @@ class Watch:
             LOG.info("%s: compiling %s", self._name, loop)
         if self.bar is not None:
             self.bar.compiling(now)
-
-    @contextmanager
-    def noting_ctrl_c(self) -> Iterator[None]:
-        """Stop at the next report at the latest: code in C sometimes drops the KeyboardInterrupt it meets."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
-            yield
-            return
-
-        def note(number: int, frame: FrameType | None) -> None:
-            self._interrupted = True
-            signal.default_int_handler(number, frame)
-
-        signal.signal(signal.SIGINT, note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def end(self) -> None:
         """Log how long the last stage and the whole run took."""
@@ -123,6 +98,13 @@ def watched(progress: Any, name: str, stages: Sequence[str]) -> Iterator[Any]:
     stages : sequence of str
         The stages that are expected, in their order.
     """
+    with ctrl_c_comes_out(), _reported(progress, name, stages) as report:
+        yield report
+
+
+@contextmanager
+def _reported(progress: Any, name: str, stages: Sequence[str]) -> Iterator[Any]:
+    """Draw a bar and write to the log, if either is wanted."""
     wanted = progress is True and _can_draw()
     if isinstance(progress, Watch) or not (wanted or LOG.isEnabledFor(logging.INFO)):
         yield None if isinstance(progress, bool) else progress
@@ -140,7 +122,6 @@ def watched(progress: Any, name: str, stages: Sequence[str]) -> Iterator[Any]:
         from graphsoft.kernels import compiling
 
         stack.enter_context(compiling(watch.compiling))
-        stack.enter_context(watch.noting_ctrl_c())
         yield watch
         watch.end()
 

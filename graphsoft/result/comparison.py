@@ -17,6 +17,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.input.labels import label_array, shares_of
 from graphsoft.input.names import in_row_order, rows_named
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import frozen, likeliest
 from graphsoft.metrics import adjusted_rand, nmi
 from graphsoft.parallel import map_pieces, pieces_by_load
@@ -194,7 +195,7 @@ def overlaps(common: sp.csr_array, sizes: Array, others: Array) -> sp.csr_array:
     array([[0.67, 0.33]])
     """
     rows = np.repeat(np.arange(common.shape[0]), np.diff(common.indptr))
-    either = sizes[rows] + others[common.indices] - common.data
+    either = sizes[rows] + taken(others, common.indices) - common.data
     return sp.csr_array((common.data / either, common.indices, common.indptr), shape=common.shape)
 
 

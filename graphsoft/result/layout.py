@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.linalg.csr import times, without_diagonal
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import frozen, likeliest, one_cluster_each
 from graphsoft.placing.forces import Plane
 from graphsoft.placing.settling import settled
@@ -82,7 +83,9 @@ def _placed(above: list[sp.csr_array], graph: sp.csr_array, sizes: Array, places
     sums = np.maximum(np.bincount(rows, walk.data, len(masses)), 1e-300)
     chances = walk.data / sums[rows]
     # the graph is symmetric, so that this is the mean of a step forward and of one backward
-    both = (masses[rows] * chances + masses[walk.indices] * (walk.data / sums[walk.indices])) / 2
+    both = (
+        masses[rows] * chances + taken(masses, walk.indices) * (walk.data / taken(sums, walk.indices))
+    ) / 2
     steps, pairs = (
         sp.csr_array((data, walk.indices, walk.indptr), shape=walk.shape) for data in (chances, both)
     )

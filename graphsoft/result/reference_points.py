@@ -14,6 +14,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.large_numbers import Origin
 from graphsoft.input.mapped import take_rows
 from graphsoft.input.sparse_input import check_rows
+from graphsoft.linalg.indexing import taken
 from graphsoft.neighbors.exact import candidate_scores
 from graphsoft.neighbors.external import found_among
 from graphsoft.neighbors.nearest import SearchGraph, finish, nearest_among
@@ -173,7 +174,7 @@ class ReferencePoints:
 def _edges_between_sites(adjacency: sp.csr_array, sites: Array, count: int) -> tuple[Array, Array]:
     """List for every site the others that it has an edge to; a site is all points that are identical."""
     rows = np.repeat(sites, np.diff(adjacency.indptr))
-    columns = sites[adjacency.indices]
+    columns = taken(sites, adjacency.indices)
     apart = rows != columns
     shape = (count, count)
     pattern = sp.csr_array((np.ones(int(apart.sum())), (rows[apart], columns[apart])), shape=shape)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.graph.graph import Graph
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.parallel import map_blocks
 
@@ -36,7 +37,7 @@ def one_step(
         edges, shares = graph.adjacency[start:stop], memberships[start:stop]
         reached = edges @ memberships
         own = np.repeat(labels[start:stop], np.diff(edges.indptr))
-        same = own == labels[edges.indices]
+        same = own == taken(labels, edges.indices)
         kept = np.bincount(own[same], edges.data[same], count)
         return sp.csr_array(shares.T @ reached), sp.csr_array(shares.multiply(reached)), kept
 

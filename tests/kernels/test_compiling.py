@@ -2,19 +2,24 @@
 
 import importlib
 import inspect
+import os
+import signal
+import threading
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
 
 import graphsoft
 from graphsoft.engine import cluster_graph, coarsening, merging, ordering, sweeps
 from graphsoft.graph import adjacency
 from graphsoft.graph import graph as graph_module
-from graphsoft.kernels import Rows, kernel
+from graphsoft.kernels import Rows, _OptionalCache, kernel
+from graphsoft.kernels.caching import SafePlaces, only_we_write
 
 
 def double(x):
@@ -39,9 +44,9 @@ def test_a_cache_that_fails_is_passed_over(monkeypatch, tmp_path, problem):
 
 
 def test_no_place_for_a_cache_leaves_the_kernel(monkeypatch):
-    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    monkeypatch.setattr(SafePlaces, "_locator_classes", [])
     with pytest.raises(RuntimeError, match="no locator"):
-        FunctionCache(double)
+        _OptionalCache(double)
     assert kernel(double)(4) == 8
 
 
@@ -73,3 +78,42 @@ def test_no_kernel_returns_a_named_tuple():
             if isinstance(found, numba.core.dispatcher.Dispatcher):
                 returned = inspect.signature(found.py_func).return_annotation
                 assert not hasattr(getattr(module, str(returned), None), "_fields"), name
+
+
+def test_places_that_others_can_write_to_are_not_safe(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    assert only_we_write(home / ".cache" / "numba")
+    home.chmod(0o777)
+    assert not only_we_write(home / ".cache" / "numba")
+    home.chmod(0o1777)  # as /tmp is: what is ours there is safe, but not the folder itself
+    assert not only_we_write(home)
+    (home / ".cache").mkdir()
+    assert only_we_write(home / ".cache")
+    monkeypatch.setattr(os, "geteuid", lambda: (home.stat().st_uid or 1000) + 1)
+    if home.stat().st_uid != 0:
+        assert not only_we_write(home / ".cache")
+    monkeypatch.chdir(home)
+    assert not only_we_write(Path("~/.cache/numba"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_waits_for_the_compiler_of_another_thread():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def compiling():
+        with global_compiler_lock:
+            begun.set()
+            go_on.wait(30)
+
+    other = threading.Thread(target=compiling)
+    other.start()
+    begun.wait(30)
+    threading.Timer(0.2, go_on.set).start()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)  # the hang would end it
+        os._exit(0 if kernel(double)(4) == 8 else 3)
+    assert go_on.is_set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    other.join()

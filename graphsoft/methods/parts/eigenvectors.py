@@ -105,9 +105,9 @@ def leading_eigenvectors(
     walk = Walk(graph, count)
     if walk.wanted == 0:
         return _finished(walk, None, "components")
-    if len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
-        return _finished(walk, _dense(walk)[1][:, : walk.wanted], "dense")
     with one_thread():
+        if len(graph) <= max(FEW_NODES, FEW_NODES_EACH * count):
+            return _finished(walk, _dense(walk)[1][:, : walk.wanted], "dense")
         return _sparse(walk, solver, random, progress)
 
 

@@ -40,6 +40,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.losses import Pulls, stored_pairs, zero_pairs
 from graphsoft.linalg.csr import gram, times
+from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering
 from graphsoft.methods.parts.convergence import stop_status
@@ -141,7 +142,7 @@ def _zeros_between(weights: sp.csr_array, pool: Array, size: Array) -> Array:
     for start, stop in pieces_by_load(weights.indptr, LOAD):
         inside = slice(weights.indptr[start], weights.indptr[stop])
         rows = np.repeat(pool[start:stop], np.diff(weights.indptr[start : stop + 1]))
-        stored = rows * pools + pool[weights.indices[inside]]
+        stored = rows * pools + taken(pool, weights.indices[inside])
         zeros -= np.bincount(stored, minlength=pools * pools).reshape(pools, pools)
     return zeros
 
