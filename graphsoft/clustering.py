@@ -21,6 +21,7 @@ from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import Clustering, Method, method_named
+from graphsoft.methods.interface import reads_of
 from graphsoft.progress import watches_progress
 
 __all__ = ["cluster"]
@@ -105,7 +106,7 @@ def cluster(
     warn_of_unused(given, n_neighbors, metric, weights)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
-    needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))
+    needs_graph = "graph" in reads_of(method, len(given), isinstance(given, Features))
     if needs_graph:
         check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress, needs_graph)
