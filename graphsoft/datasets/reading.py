@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import lzma
 import os
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from graphsoft.datasets.arrays import read_mtx, read_npy, read_npz
@@ -15,6 +17,7 @@ from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.graphs import read_edges, read_graphml
 from graphsoft.datasets.h5ad import read_h5ad
 from graphsoft.datasets.parquet import read_parquet
+from graphsoft.datasets.room import room_for
 from graphsoft.datasets.tables import read_table
 from graphsoft.errors import InputError
 
@@ -40,8 +43,8 @@ READERS: dict[str, tuple[Reader, frozenset[str]]] = {
 PLAIN = (".npy", ".npz", ".parquet", ".h5ad")  # these are never compressed as a whole
 # What the parsers raise on a file that is damaged, or is something else than its ending says.
 DAMAGED: tuple[type[Exception], ...] = (
-    ValueError, TypeError, KeyError, AttributeError, OverflowError, EOFError,
-    csv.Error, zlib.error, zipfile.BadZipFile, OSError,
+    ValueError, TypeError, KeyError, AttributeError, OverflowError, EOFError, RuntimeError,
+    csv.Error, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError,
 )  # fmt: skip
 
 
@@ -55,6 +58,7 @@ def read(
     drop: Sequence[str] | None = None,
     obsm: str | None = None,
     obsp: str | None = None,
+    max_bytes: int | str | None = None,
 ) -> Dataset:
     r"""Read a table, a matrix or a graph; the ending of the name says which.
 
@@ -72,7 +76,8 @@ def read(
       once if its weight is the same each time.
     - ``.graphml``: GraphML, where edges may have a ``weight``.
 
-    All but npy, npz, parquet and h5ad may be compressed, with ``.gz`` after the ending.
+    All but npy, npz, parquet and h5ad may be compressed, with ``.gz`` after the ending. A file that holds
+    much more than its size lets expect is refused, see `max_bytes`.
 
     Parameters
     ----------
@@ -93,6 +98,11 @@ def read(
         ``columns=[]`` only names and labels are read.
     obsm, obsp : str, optional
         The part of an AnnData to read: a table such as ``"X_pca"``, or a graph such as ``"connectivities"``.
+    max_bytes : int or str, optional
+        How many bytes the content may have: text after it was decompressed, or arrays as their headers
+        describe them, such as ``"4GB"``. By default it is 100 times the size of the file, or 256 MiB if that
+        is more, but never more than the memory that is available. An npy file is not read but mapped into
+        memory, and holds what its size says.
 
     Returns
     -------
@@ -132,6 +142,7 @@ def read(
     if not path.is_file():
         problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
         raise InputError("path", problem, "check the name")
+    asked = replace(asked, room=room_for(path, max_bytes))
     try:
         return reader(path, asked)
     except InputError:
