@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
 from operator import matmul
@@ -21,7 +21,7 @@ from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import Fit, fit_of
 from graphsoft.engine.blocks import Blocks, Seen, State, Stepped
 from graphsoft.engine.cluster_graph import cluster_links, graph_of_links
-from graphsoft.engine.keeping import candidates, clusters_won
+from graphsoft.engine.keeping import candidates, clusters_won, held
 from graphsoft.engine.polishing import Log, polish_level, with_rows
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
@@ -132,8 +132,17 @@ def descend(
         done = f"stopped by time_limit after {sweeps}" if stopped else f"and polished by {sweeps}"
         spent = time.perf_counter() - began
         courses.insert(0, Course(f"divided, {done} sweeps", sweeps, trace, spent, stopped))
-    finest, parents, graphs = _linked(blocks, state, divided, groups)
-    return Descended(finest, parents, graphs, courses)
+    finest, parents, graphs, held_in = _linked(blocks, state, divided, groups)
+    told = [_with_held(course, count) for course, count in zip(courses, held_in, strict=True)]
+    return Descended(finest, parents, graphs, told)
+
+
+def _with_held(course: Course, count: int) -> Course:
+    """Say in how many clusters of a level a point is held."""
+    if not count:
+        return course
+    what = "1 cluster keeps its point" if count == 1 else f"{count} clusters keep one point each"
+    return replace(course, status=f"{course.status}; {what} because it is held there")
 
 
 def fits(blocks: Blocks, descended: Descended) -> list[Fit]:
@@ -151,20 +160,23 @@ def _from_finest(parents: Sequence[sp.csr_array]) -> list[sp.csr_array | None]:
 
 def _linked(
     blocks: Blocks, state: State, divided: State, groups: Sequence[sp.csr_array]
-) -> tuple[State, list[sp.csr_array], list[Graph]]:
+) -> tuple[State, list[sp.csr_array], list[Graph], list[int]]:
     """Find the parents of each level's clusters, which give the memberships of the level above.
 
     Every cluster that nodes were divided into keeps one. Where it lost all, a node is held in it, and so are
-    the clusters of the levels below that this node was divided into.
+    the clusters of the levels below that this node was divided into. Also returns in how many clusters of
+    each level a node is held.
     """
     chain = [np.arange(len(divided.mass))]  # the cluster of each level that every finest one was divided from
     for group in groups:
         chain.append(likeliest(group)[chain[-1]])
     firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
+    held_in = [0] * len(chain)
     while True:
         parents, graphs, lost = _once_linked(blocks, state, divided, groups, chain, firm)
         if not any(lost):
-            return state, parents, graphs
+            return state, parents, graphs, held_in
+        held_in = [count + len(found) for count, found in zip(held_in, lost, strict=True)]
         nodes: dict[int, Array] = {}
         for number in {each.block for found in lost for each in found}:
             places = [each.place for found in lost for each in found if each.block == number]
@@ -245,9 +257,9 @@ def _to_hold(found: Sequence[Mapping[str, Any]]) -> list[_Node]:
 
 
 def _held(seen: Seen, divided: sp.csr_array, nodes: Mapping[int, Array]) -> Stepped:
-    """Let nodes, listed for each block, belong to the cluster that they were divided into only."""
+    """Let nodes, listed for each block, belong most of all to the cluster that they were divided into."""
     places = nodes.get(seen.block.number, np.empty(0, dtype=np.int64))
-    return Stepped(with_rows(seen.own, (places, divided[places])))
+    return Stepped(held(seen.own, divided.indices, places))
 
 
 def _parents_by_walk(clusters: Graph, group: sp.csr_array) -> sp.csr_array:
