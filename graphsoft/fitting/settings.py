@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -193,8 +194,8 @@ def row_count(X: Any) -> int | None:
     (2, None)
     """
     shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
+    if isinstance(shape, tuple) and shape:  # data frames of dask count their rows later
+        return int(shape[0]) if isinstance(shape[0], numbers.Integral) else None
     if is_network(X):
         return int(X.vcount()) if is_igraph(X) else len(X)
     if isinstance(X, Graph):
