@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import accumulate
 from operator import matmul
 from typing import Any
@@ -114,12 +113,13 @@ def descend(
     """
     state, courses = divided, list[Course]()
     above: sp.csr_array | None = None
+    from_finest = list(accumulate(groups, matmul))
     trace: tuple[float, ...]
     for level in reversed(range(len(groups) + 1)):
         began, trace, sweeps, stopped = time.perf_counter(), (), 0, deadline.over
         before = state
         if level and not stopped:
-            upper = reduce(matmul, groups[:level])
+            upper = from_finest[level - 1]
             state, value = polish_level(blocks, state, upper, UPPER_SWEEPS, progress, above)
             trace, sweeps, above = (value,), UPPER_SWEEPS + 1, upper
         elif not stopped:
@@ -208,8 +208,8 @@ def _once_linked(
 ) -> tuple[list[sp.csr_array], list[Graph], list[list[_Node]]]:
     """Find parents, of which firm clusters have one only, cluster graphs, and nodes to hold on each level."""
     parents, graphs, lost = list[sp.csr_array](), list[Graph](), list[list[_Node]]()
+    upper: sp.csr_array | None = None
     for number, divided_from in enumerate(chain):
-        upper = _from_finest(parents)[-1]
         found = blocks.look(_links, state, (divided,), parents=upper, chain=divided_from)
         count = int(found[0]["won"].shape[0])
         graphs.append(graph_of_links([_matrix(each, count) for each in found]))
@@ -217,6 +217,7 @@ def _once_linked(
         if number < len(groups):
             own, stays = groups[number], np.flatnonzero(firm[number])
             parents.append(with_rows(_parents_by_walk(graphs[-1], own), (stays, own[stays])))
+            upper = parents[-1] if upper is None else (upper @ parents[-1]).tocsr()
     return parents, graphs, lost
 
 

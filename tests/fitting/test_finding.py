@@ -59,6 +59,9 @@ def test_a_cluster_may_stay_empty():
     found = graphsoft.cluster(graph_of(ring_of_cliques()), 2, method=Gives(memberships))
     assert found.memberships.shape == (20, 2)
     assert (found.labels == 0).all()
+    assert found.status == "made by hand; 1 of 2 clusters are the likeliest of no point"
+    h = graphsoft.hierarchy(graph_of(ring_of_cliques()), [2], method=Gives(memberships))
+    assert h.report.levels[0].status == found.status
 
 
 @pytest.mark.parametrize("part", ["indices", "indptr"])
