@@ -72,7 +72,7 @@ def _refuse_other_types(field: Any) -> None:
         real = np.dtype(kind.to_pandas_dtype()).kind in REAL_KINDS
     except NotImplementedError:
         real = False
-    if not real or getattr(field.type, "num_fields", 0):
+    if not real or field.type.num_fields > 0:
         raise InputError("path", f"column {field.name!r} holds {field.type}, not numbers", TEXT_COLUMN)
 
 
