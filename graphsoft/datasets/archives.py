@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.datasets.room import Room
+from graphsoft.datasets.byte_limit import ByteLimit
 
 __all__ = ["array_in", "arrays_of", "npy_header"]
 
@@ -36,13 +36,13 @@ def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     return shape, by_column, dtype
 
 
-def arrays_of(archive: zipfile.ZipFile, room: Room) -> dict[str, zipfile.ZipInfo]:
-    """List the arrays of an archive by their names, if there is room for all of them together.
+def arrays_of(archive: zipfile.ZipFile, limit: ByteLimit) -> dict[str, zipfile.ZipInfo]:
+    """List the arrays of an archive by their names, if all of them together are allowed.
 
     An archive may list one member many times.
     """
     entries = archive.infolist()
-    room.check(sum(entry.file_size for entry in entries))
+    limit.check(sum(entry.file_size for entry in entries))
     return {
         entry.filename.removesuffix(ENDING): entry for entry in entries if entry.filename.endswith(ENDING)
     }

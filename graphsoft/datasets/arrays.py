@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from graphsoft.aliases import Array
 from graphsoft.datasets.archives import array_in, arrays_of
 from graphsoft.datasets.asked import Asked
+from graphsoft.datasets.byte_limit import ByteLimit
 from graphsoft.datasets.dataset import Dataset
-from graphsoft.datasets.room import Room
 from graphsoft.errors import InputError
 from graphsoft.input.sparse_input import matrix_of_parts
 
@@ -45,7 +45,7 @@ def read_npz(path: Path, asked: Asked) -> Dataset:
         if not zipfile.is_zipfile(file):
             raise ValueError("it is no archive of arrays")
         with zipfile.ZipFile(file) as archive:
-            stored = arrays_of(archive, asked.room)
+            stored = arrays_of(archive, asked.limit)
             if labels is not None and labels not in stored:
                 raise InputError(
                     "labels", f"there is no array {labels!r}", f"choose one of {', '.join(stored)}"
@@ -54,7 +54,7 @@ def read_npz(path: Path, asked: Asked) -> Dataset:
             candidates = {name: entry for name, entry in stored.items() if name != labels}
             if "format" in candidates or candidates.keys() >= CSR:
                 parts = {name: array_in(archive, entry) for name, entry in candidates.items()}
-                data: Any = _matrix(parts, asked.room)
+                data: Any = _matrix(parts, asked.limit)
             elif "X" in candidates or len(candidates) == 1:
                 data = array_in(archive, candidates.get("X", next(iter(candidates.values()))))
             else:
@@ -66,7 +66,7 @@ def read_npz(path: Path, asked: Asked) -> Dataset:
     return Dataset(data, known)
 
 
-def _matrix(parts: Mapping[str, Array], room: Room) -> csr_array:
+def _matrix(parts: Mapping[str, Array], limit: ByteLimit) -> csr_array:
     """Make a matrix of its parts, which may say anything."""
     format = parts["format"].item() if "format" in parts else "csr"
     shape = tuple(parts["shape"].tolist())
@@ -74,7 +74,7 @@ def _matrix(parts: Mapping[str, Array], room: Room) -> csr_array:
     if "coords" in arrays:  # how SciPy saves coordinates in any number of dimensions
         arrays["row"], arrays["col"] = arrays["coords"]
     if isinstance(shape[0], int):
-        room.check(8 * shape[0])  # a pointer for each row
+        limit.check(8 * shape[0])  # a pointer for each row
     found = SimpleNamespace(
         format=format.decode("ascii") if isinstance(format, bytes) else format, shape=shape, **arrays
     )
@@ -85,11 +85,11 @@ def read_mtx(path: Path, asked: Asked) -> Dataset:
     """Read a matrix in the format of Matrix Market."""
     from scipy.io import mminfo, mmread
 
-    with asked.room.opened(path) as file:
+    with asked.limit.opened(path) as file:
         rows, columns, entries, form, kind, _ = mminfo(file)
     bytes_each = NUMBER_BYTES.get(kind, 8)
     # SciPy makes room for what the header says before it reads on
-    asked.room.check(rows * columns * bytes_each if form == "array" else ENTRY_BYTES * entries + 8 * rows)
-    with asked.room.opened(path) as file:
+    asked.limit.check(rows * columns * bytes_each if form == "array" else ENTRY_BYTES * entries + 8 * rows)
+    with asked.limit.opened(path) as file:
         matrix = mmread(file)
     return Dataset(matrix if isinstance(matrix, np.ndarray) else csr_array(matrix))

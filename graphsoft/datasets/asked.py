@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from graphsoft.datasets.room import EXPANDED, Room
+from graphsoft.datasets.byte_limit import EXPANDED, ByteLimit
 from graphsoft.errors import InputError, shown
 
 __all__ = ["Asked"]
@@ -25,7 +25,7 @@ LACKING = {
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of :func:`graphsoft.datasets.read`, which says what they mean; `room` is `max_bytes`."""
+    """The options of :func:`graphsoft.datasets.read`, which says what they mean; `limit` is `max_bytes`."""
 
     labels: str | None = None
     directed: bool = False
@@ -34,7 +34,7 @@ class Asked:
     drop: Sequence[str] | None = None
     obsm: str | None = None
     obsp: str | None = None
-    room: Room = field(default=Room("it", EXPANDED), repr=False)
+    limit: ByteLimit = field(default=ByteLimit("it", EXPANDED), repr=False)
 
     def __post_init__(self) -> None:
         if self.header is not None and not isinstance(self.header, bool | np.bool_):

@@ -22,7 +22,7 @@ def read_edges(path: Path, asked: Asked) -> Dataset:
     numbers: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float, int]] = {}
     fields_before = 0
-    with open_text(path, asked.room) as file:
+    with open_text(path, asked.limit) as file:
         for line, text in enumerate(file, start=1):
             fields = text.partition("#")[0].split()
             if not fields:
@@ -70,7 +70,7 @@ def read_graphml(path: Path, asked: Asked) -> Dataset:
     """Read a graph in GraphML."""
     import networkx as nx
 
-    with asked.room.opened(path) as file:
+    with asked.limit.opened(path) as file:
         raw = file.read()
     _refuse_doctype(raw)
     try:
@@ -85,7 +85,7 @@ def read_graphml(path: Path, asked: Asked) -> Dataset:
             attributes = sorted({name for _, attributes in graph.nodes(data=True) for name in attributes})
             problem = f"node {without[0]!r} and {len(without) - 1} others have no attribute {labels!r}"
             raise InputError("labels", problem, f"choose one of {attributes}")
-        known = as_labels(list(found.values()), asked.room)
+        known = as_labels(list(found.values()), asked.limit)
     return Dataset(graph, known, tuple(graph.nodes), affinity="precomputed")
 
 

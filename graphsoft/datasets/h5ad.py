@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from graphsoft.datasets.asked import Asked
+from graphsoft.datasets.byte_limit import ByteLimit
 from graphsoft.datasets.columns import column_called, columns_called
 from graphsoft.datasets.dataset import Dataset
-from graphsoft.datasets.room import Room
 from graphsoft.datasets.text import as_labels
 from graphsoft.errors import InputError, imported
 from graphsoft.input.sparse_input import matrix_of_parts
@@ -33,8 +33,8 @@ def read_h5ad(path: Path, asked: Asked) -> Dataset:
             )
         found = file[part] if part == "X" else _chosen(file[part], part, asked.obsm or asked.obsp)
         needed = [found, file["obs"], *([file["var"]] if part == "X" else [])]
-        asked.room.check(sum(map(_bytes_of, needed)))
-        data = _matrix(found, asked.room) if _is_sparse(found) else read_elem(found)
+        asked.limit.check(sum(map(_bytes_of, needed)))
+        data = _matrix(found, asked.limit) if _is_sparse(found) else read_elem(found)
         obs = read_elem(file["obs"])
         columns = tuple(map(str, read_elem(file["var"]).index)) if part == "X" else None
     if part == "obsp":
@@ -66,11 +66,11 @@ def _is_sparse(element: Any) -> bool:
     return element.attrs.get("encoding-type") in ("csr_matrix", "csc_matrix")
 
 
-def _matrix(group: Any, room: Room) -> csr_array:
+def _matrix(group: Any, limit: ByteLimit) -> csr_array:
     """Make a matrix of its parts, which may say anything."""
     arrays = {name: group[name][()] for name in ("data", "indices", "indptr")}
     shape = tuple(int(length) for length in group.attrs["shape"])
-    room.check(8 * shape[0])  # a pointer for each row
+    limit.check(8 * shape[0])  # a pointer for each row
     format = group.attrs["encoding-type"].removesuffix("_matrix")
     return matrix_of_parts(SimpleNamespace(format=format, shape=shape, **arrays), "path")
 
@@ -79,7 +79,7 @@ def _labels(obs: Any, asked: Asked) -> Any:
     if asked.labels is None:
         return None
     known = obs.iloc[:, column_called(asked.labels, list(obs.columns), "labels")]
-    return as_labels(known.tolist(), asked.room)
+    return as_labels(known.tolist(), asked.limit)
 
 
 def _columns(data: Any, titles: tuple[str, ...] | None, asked: Asked) -> tuple[Any, tuple[str, ...] | None]:

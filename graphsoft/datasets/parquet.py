@@ -36,7 +36,7 @@ def read_parquet(path: Path, asked: Asked) -> Dataset:
     # a text that comes often is stored once, and stays so in memory
     file = parquet.ParquetFile(path, read_dictionary=others)
     wanted = {*layout.feature_titles, *others}
-    asked.room.check(_bytes_of(file.metadata, wanted))
+    asked.limit.check(_bytes_of(file.metadata, wanted))
     table = file.read(columns=[title for title in titles if title in wanted])
     if not table.num_rows:
         raise InputError("path", f"{path.name!r} holds no points", "give at least one row of numbers")
@@ -46,7 +46,7 @@ def read_parquet(path: Path, asked: Asked) -> Dataset:
         data=data,
         labels=None
         if layout.label is None
-        else as_labels(_listed(_column(table, titles[layout.label])), asked.room),
+        else as_labels(_listed(_column(table, titles[layout.label])), asked.limit),
         names=None if layout.name is None else tuple(_listed(table.column(titles[layout.name]))),
         affinity="features",
         notes=layout.notes,

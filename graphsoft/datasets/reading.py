@@ -13,11 +13,11 @@ from pathlib import Path
 
 from graphsoft.datasets.arrays import read_mtx, read_npy, read_npz
 from graphsoft.datasets.asked import Asked
+from graphsoft.datasets.byte_limit import byte_limit_for
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.graphs import read_edges, read_graphml
 from graphsoft.datasets.h5ad import read_h5ad
 from graphsoft.datasets.parquet import read_parquet
-from graphsoft.datasets.room import room_for
 from graphsoft.datasets.tables import read_table
 from graphsoft.errors import InputError
 
@@ -142,7 +142,7 @@ def read(
     if not path.is_file():
         problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
         raise InputError("path", problem, "check the name")
-    asked = replace(asked, room=room_for(path, max_bytes))
+    asked = replace(asked, limit=byte_limit_for(path, max_bytes))
     try:
         return reader(path, asked)
     except InputError:

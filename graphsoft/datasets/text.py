@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsoft.datasets.room import Room
+from graphsoft.datasets.byte_limit import ByteLimit
 
 __all__ = ["GAPS", "as_labels", "is_number", "open_text"]
 
@@ -18,9 +18,9 @@ __all__ = ["GAPS", "as_labels", "is_number", "open_text"]
 GAPS = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
-def open_text(path: Path, room: Room) -> TextIO:
+def open_text(path: Path, limit: ByteLimit) -> TextIO:
     """Open a text file, which may be compressed, and skip its byte order mark."""
-    return io.TextIOWrapper(room.opened(path), encoding="utf-8-sig", newline="")
+    return io.TextIOWrapper(limit.opened(path), encoding="utf-8-sig", newline="")
 
 
 def is_number(field: str) -> bool:
@@ -38,17 +38,19 @@ def is_number(field: str) -> bool:
     return "_" not in field  # float() reads 1_0 as ten
 
 
-def as_labels(known: Sequence[Any], room: Room) -> NDArray[Any]:
+def as_labels(known: Sequence[Any], limit: ByteLimit) -> NDArray[Any]:
     """Return integers if every label is written as one, else text.
 
     Examples
     --------
-    >>> room = Room("a.csv", 1000)
-    >>> as_labels(["1", "10"], room).tolist(), as_labels(["01", "10"], room).tolist()
+    >>> limit = ByteLimit("a.csv", 1000)
+    >>> as_labels(["1", "10"], limit).tolist(), as_labels(["01", "10"], limit).tolist()
     ([1, 10], ['01', '10'])
     """
     texts = [str(label) for label in known]
-    room.check(4 * len(texts) * max(map(len, texts), default=0))  # in an array all are as long as the longest
+    limit.check(
+        4 * len(texts) * max(map(len, texts), default=0)
+    )  # in an array all are as long as the longest
     text = np.array(texts)
     try:
         numbers = text.astype(np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.datasets.archives import npy_header
-from graphsoft.datasets.room import EXPANDED, EXPANSION
+from graphsoft.datasets.byte_limit import EXPANDED, EXPANSION
 from graphsoft.distributed.edge_parts import CHUNK, EdgeFile, Edges, checked, refused
 from graphsoft.errors import InputError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphsoft.datasets import read, room
+from graphsoft.datasets import byte_limit, read
 from graphsoft.errors import InputError
 
 # What content may have in these tests if the file is small, so that they take no time.
@@ -17,9 +17,9 @@ REMEDY = r"Remedy: allow more if you trust the file: max_bytes='\d+GB', or --max
 
 
 @pytest.fixture(autouse=True)
-def little_room(monkeypatch):
-    assert room.EXPANDED == 1 << 28
-    monkeypatch.setattr(room, "EXPANDED", EXPANDED)
+def small_limit(monkeypatch):
+    assert byte_limit.EXPANDED == 1 << 28
+    monkeypatch.setattr(byte_limit, "EXPANDED", EXPANDED)
 
 
 def refused_without_memory(path, **options):

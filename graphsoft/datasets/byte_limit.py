@@ -13,15 +13,14 @@ from graphsoft.available import available_memory
 from graphsoft.errors import InputError
 from graphsoft.input.checks import byte_count
 
-__all__ = ["EXPANDED", "EXPANSION", "Room", "room_for"]
+__all__ = ["EXPANDED", "EXPANSION", "ByteLimit", "byte_limit_for"]
 
-# Content may have so many times the bytes of the file, or so many bytes. The csv files of our examples shrink
-# to a third, and tables of zeros and ones seldom to less than a fiftieth.
+# Content may have so many times the bytes of the file, or so many bytes if that is more.
 EXPANSION, EXPANDED = 100, 1 << 28
 
 
 @dataclass(frozen=True)
-class Room:
+class ByteLimit:
     """How many bytes the content of a file may have.
 
     Attributes
@@ -32,7 +31,7 @@ class Room:
 
     Examples
     --------
-    >>> Room("a.npz", 1000).check(8 * 10**9)
+    >>> ByteLimit("a.npz", 1000).check(8 * 10**9)
     Traceback (most recent call last):
     graphsoft.errors.InputError: path: 'a.npz' holds 8,000,000,000 bytes when it is read, and 1,000 are \
 allowed. Remedy: allow more if you trust the file: max_bytes='9GB', or --max-bytes 9GB.
@@ -49,16 +48,16 @@ allowed. Remedy: allow more if you trust the file: max_bytes='9GB', or --max-byt
         raise InputError("path", problem, _remedy(size))
 
     def opened(self, path: Path) -> IO[bytes]:
-        """Open a file that may be compressed by gzip, to read as many bytes as there is room for."""
+        """Open a file that may be compressed by gzip, to read as many bytes as are allowed."""
         return io.BufferedReader(_Counted(_decompressed(path), self), buffer_size=1 << 16)
 
 
-def room_for(path: Path, max_bytes: int | str | None) -> Room:
+def byte_limit_for(path: Path, max_bytes: int | str | None) -> ByteLimit:
     """Decide how many bytes the content of a file may have: `max_bytes`, or what its size lets expect."""
     if max_bytes is not None:
-        return Room(path.name, byte_count("max_bytes", max_bytes))
+        return ByteLimit(path.name, byte_count("max_bytes", max_bytes))
     usual = max(EXPANDED, EXPANSION * os.path.getsize(path))
-    return Room(path.name, int(min(usual, available_memory())))
+    return ByteLimit(path.name, int(min(usual, available_memory())))
 
 
 def _decompressed(path: Path) -> io.RawIOBase | io.BufferedIOBase:
@@ -73,10 +72,10 @@ def _remedy(size: int) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that ends with an error where there is no more room."""
+    """A stream that ends with an error where more bytes come than are allowed."""
 
-    def __init__(self, inner: io.RawIOBase | io.BufferedIOBase, room: Room) -> None:
-        self._inner, self._room, self._done = inner, room, 0
+    def __init__(self, inner: io.RawIOBase | io.BufferedIOBase, limit: ByteLimit) -> None:
+        self._inner, self._limit, self._done = inner, limit, 0
 
     def readable(self) -> bool:
         return True
@@ -85,9 +84,9 @@ class _Counted(io.RawIOBase):
         """Read some bytes, of which none is kept here."""
         count = self._inner.readinto(buffer) or 0
         self._done += count
-        if self._done > self._room.most:
-            problem = f"{self._room.name!r} holds more than the {self._room.most:,} bytes that are allowed"
-            raise InputError("path", problem, _remedy(10 * self._room.most))
+        if self._done > self._limit.most:
+            problem = f"{self._limit.name!r} holds more than the {self._limit.most:,} bytes that are allowed"
+            raise InputError("path", problem, _remedy(10 * self._limit.most))
         return count
 
     def close(self) -> None:
