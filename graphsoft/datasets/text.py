@@ -48,9 +48,8 @@ def as_labels(known: Sequence[Any], limit: ByteLimit) -> NDArray[Any]:
     ([1, 10], ['01', '10'])
     """
     texts = [str(label) for label in known]
-    limit.check(
-        4 * len(texts) * max(map(len, texts), default=0)
-    )  # in an array all are as long as the longest
+    longest = max(map(len, texts), default=0)
+    limit.check(4 * len(texts) * longest)  # in an array all are as long as this
     text = np.array(texts)
     try:
         numbers = text.astype(np.int64)
