@@ -12,7 +12,7 @@ from graphsoft.errors import InputError
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.memory import check_memory
 from graphsoft.fitting.numbering import heaviest_first
-from graphsoft.fitting.report import with_kept_pairs
+from graphsoft.fitting.report import with_empty_clusters, with_kept_pairs
 from graphsoft.fitting.sampling import sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, named
@@ -21,6 +21,7 @@ from graphsoft.input.checks import DEFAULT_SEED, callback, generator, integer
 from graphsoft.input.constraints import listed_pairs
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.methods import Clustering, Method, method_named
+from graphsoft.methods.interface import reads_of
 from graphsoft.progress import watches_progress
 
 __all__ = ["cluster"]
@@ -105,7 +106,7 @@ def cluster(
     warn_of_unused(given, n_neighbors, metric, weights)
     if k > len(given):
         raise InputError("k", f"got {k} clusters for {len(given)} points", f"use at most {len(given)}")
-    needs_graph = "graph" in method.reads(len(given), isinstance(given, Features))
+    needs_graph = "graph" in reads_of(method, len(given), isinstance(given, Features))
     if needs_graph:
         check_memory(given, settings)
     sample, settings = sampled(given, settings, known, random, progress, needs_graph)
@@ -113,7 +114,8 @@ def cluster(
     weights_of_points = sample.graph.degrees if needs_graph else np.ones(len(given))
     memberships = frozen_rows(heaviest_first(found.memberships, weights_of_points))
     nodes = given.names or range(len(given)) if isinstance(given, Features) else given.nodes
-    status, kept, listed = with_kept_pairs(found.status, sample.pairs, memberships)
+    told = with_empty_clusters(found.status, memberships)
+    status, kept, listed = with_kept_pairs(told, sample.pairs, memberships)
     return replace(
         found, memberships=memberships, status=status, nodes=nodes, pairs_kept=kept, pairs_known=listed
     )

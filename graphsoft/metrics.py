@@ -12,10 +12,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphsoft.aliases import Array
 from graphsoft.cuts import normalized_cut, read_clustering
 from graphsoft.engine.assessing import assess
 from graphsoft.errors import InputError
 from graphsoft.input.checks import choice
+from graphsoft.input.containers import array_of
 from graphsoft.input.labels import (
     adjusted_rand_of_pairs,
     best_match,
@@ -41,6 +43,9 @@ __all__ = [
     "rand",
     "wilcoxon",
 ]
+
+# The p-value of so many runs is exact.
+MOST_EXACT = 50
 
 Normalizer = Literal["max", "mean", "sqrt", "min", "joint"]
 
@@ -321,7 +326,7 @@ def wilcoxon(first: ArrayLike, second: ArrayLike) -> float:
     """
     runs = []
     for argument, scores in (("first", first), ("second", second)):
-        values = np.asarray(scores)
+        values = array_of(scores, argument, "give a number for each run")
         if values.ndim != 1 or not len(values) or values.dtype.kind not in "biuf":
             raise InputError(
                 argument, f"got shape {values.shape} of {values.dtype}", "give a number for each run"
@@ -336,6 +341,25 @@ def wilcoxon(first: ArrayLike, second: ArrayLike) -> float:
     differences = differences[differences != 0]
     if not len(differences):
         return 1.0
-    from scipy.stats import wilcoxon as signed_rank
+    return _signed_rank(differences)
 
-    return float(signed_rank(differences).pvalue)
+
+def _signed_rank(differences: Array) -> float:
+    """Compute the p-value of differences that are not 0, which may be equally large.
+
+    For few of them it is exact. Not every version of SciPy has this for differences that are equally large.
+    """
+    from scipy.stats import norm, rankdata
+
+    doubled = np.rint(2 * rankdata(np.abs(differences))).astype(np.int64)  # equal ones share half ranks
+    total, positive = int(doubled.sum()), int(doubled[differences > 0].sum())
+    least = min(positive, total - positive)
+    if len(doubled) > MOST_EXACT:
+        deviation = float(np.sqrt((doubled**2).sum())) / 2
+        return float(2 * norm.cdf((least - total / 2) / deviation))
+    chances = np.zeros(total + 1)  # of each sum of positive ranks, if signs are those of a fair coin
+    chances[0] = 1.0
+    for rank in doubled:
+        chances[rank:] += chances[:-rank]
+        chances /= 2
+    return min(1.0, 2 * float(chances[: least + 1].sum()))

@@ -160,7 +160,7 @@ def doubly_stochastic(matrix: Any, *, tolerance: float = 1e-9, max_steps: int = 
     stopped after 50 steps, sums off by 0.414: no factors may exist; a positive diagonal would allow some
     """
     integer("max_steps", max_steps, 1)
-    number("tolerance", tolerance, above=0, below=1)
+    tolerance = number("tolerance", tolerance, above=0, below=1)
     given, half = _ordinary(_symmetric(matrix, negative=False))
     filled = np.diff(given.indptr) > 0
     factors, steps = _inverse_roots(_row_sums(given)), 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Given", "as_given", "named", "opened", "read_file", "seems_a_model"]
 
 # What `read` takes of the options.
-READ = ("labels", "directed", "header", "columns", "drop", "obsm", "obsp")
+READ = ("labels", "directed", "header", "columns", "drop", "obsm", "obsp", "max_bytes")
 # What public functions take of them, if the user said it.
 JOINING = ("n_neighbors", "metric", "weights", "affinity")
 # What of an h5ad file is read in place of X.

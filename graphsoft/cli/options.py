@@ -54,7 +54,7 @@ NAMES = {
             "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
             "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
             "max_children", "time_limit", "names", "of", "data", "directory", "workers", "scheduler",
-            "max_memory", "partitions", "part",
+            "max_memory", "partitions", "part", "max_bytes",
         )
     },
 }  # fmt: skip
@@ -135,6 +135,7 @@ reading = _all(
     click.option("--drop", type=Titles(), metavar="A,B,...", help="columns that are not features"),
     click.option("--obsm", metavar="KEY", help="of an h5ad file, the table to read, such as X_pca"),
     click.option("--obsp", metavar="KEY", help="of an h5ad file, the graph to read, such as connectivities"),
+    click.option("--max-bytes", metavar="SIZE", help="what the content may have (100 times the file's size)"),
 )
 
 # How points become a graph.

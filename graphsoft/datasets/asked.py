@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from graphsoft.datasets.byte_limit import EXPANDED, ByteLimit
 from graphsoft.errors import InputError, shown
 
 __all__ = ["Asked"]
@@ -24,7 +25,7 @@ LACKING = {
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of :func:`graphsoft.datasets.read`, which says what they mean."""
+    """The options of :func:`graphsoft.datasets.read`, which says what they mean; `limit` is `max_bytes`."""
 
     labels: str | None = None
     directed: bool = False
@@ -33,6 +34,7 @@ class Asked:
     drop: Sequence[str] | None = None
     obsm: str | None = None
     obsp: str | None = None
+    limit: ByteLimit = field(default=ByteLimit("it", EXPANDED), repr=False)
 
     def __post_init__(self) -> None:
         if self.header is not None and not isinstance(self.header, bool | np.bool_):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import math
 from pathlib import Path
@@ -23,7 +22,7 @@ def read_edges(path: Path, asked: Asked) -> Dataset:
     numbers: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float, int]] = {}
     fields_before = 0
-    with open_text(path) as file:
+    with open_text(path, asked.limit) as file:
         for line, text in enumerate(file, start=1):
             fields = text.partition("#")[0].split()
             if not fields:
@@ -71,9 +70,8 @@ def read_graphml(path: Path, asked: Asked) -> Dataset:
     """Read a graph in GraphML."""
     import networkx as nx
 
-    raw = path.read_bytes()
-    if path.suffix.lower() == ".gz":
-        raw = gzip.decompress(raw)
+    with asked.limit.opened(path) as file:
+        raw = file.read()
     _refuse_doctype(raw)
     try:
         graph = nx.read_graphml(io.BytesIO(raw))
@@ -87,7 +85,7 @@ def read_graphml(path: Path, asked: Asked) -> Dataset:
             attributes = sorted({name for _, attributes in graph.nodes(data=True) for name in attributes})
             problem = f"node {without[0]!r} and {len(without) - 1} others have no attribute {labels!r}"
             raise InputError("labels", problem, f"choose one of {attributes}")
-        known = as_labels(list(found.values()))
+        known = as_labels(list(found.values()), asked.limit)
     return Dataset(graph, known, tuple(graph.nodes), affinity="precomputed")
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from graphsoft.datasets.arrays import read_mtx, read_npy, read_npz
 from graphsoft.datasets.asked import Asked
+from graphsoft.datasets.byte_limit import byte_limit_for
 from graphsoft.datasets.dataset import Dataset
 from graphsoft.datasets.graphs import read_edges, read_graphml
 from graphsoft.datasets.h5ad import read_h5ad
@@ -51,6 +53,7 @@ def read(
     drop: Sequence[str] | None = None,
     obsm: str | None = None,
     obsp: str | None = None,
+    max_bytes: int | str | None = None,
 ) -> Dataset:
     r"""Read a table, a matrix or a graph; the ending of the name says which.
 
@@ -68,7 +71,8 @@ def read(
       once if its weight is the same each time.
     - ``.graphml``: GraphML, where edges may have a ``weight``.
 
-    All but npy, npz, parquet and h5ad may be compressed, with ``.gz`` after the ending.
+    All but npy, npz, parquet and h5ad may be compressed, with ``.gz`` after the ending. A file that holds
+    much more than its size lets expect is refused, see `max_bytes`.
 
     Parameters
     ----------
@@ -89,6 +93,11 @@ def read(
         ``columns=[]`` only names and labels are read.
     obsm, obsp : str, optional
         The part of an AnnData to read: a table such as ``"X_pca"``, or a graph such as ``"connectivities"``.
+    max_bytes : int or str, optional
+        How many bytes the content may have: text after it was decompressed, or arrays as their headers
+        describe them, such as ``"4GB"``. By default it is 100 times the size of the file, or 256 MiB if that
+        is more, but never more than the memory that is available. An npy file is not read but mapped into
+        memory, and holds what its size says.
 
     Returns
     -------
@@ -128,6 +137,7 @@ def read(
     if not path.is_file():
         problem = f"{str(path)!r} is no file" if path.exists() else f"there is no file {str(path)!r}"
         raise InputError("path", problem, "check the name")
+    asked = replace(asked, limit=byte_limit_for(path, max_bytes))
     try:
         return reader(path, asked)
     except InputError:

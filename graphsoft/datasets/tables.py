@@ -30,7 +30,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 def read_table(path: Path, asked: Asked) -> Dataset:
     """Read a table with one row for each point."""
-    with open_text(path) as file:
+    with open_text(path, asked.limit) as file:
         line = file.readline()
         reader = csv.reader(chain([line], file), delimiter=max(",;\t", key=line.count), skipinitialspace=True)
         rows = ((reader.line_num, row) for row in reader if row)
@@ -54,7 +54,7 @@ def read_table(path: Path, asked: Asked) -> Dataset:
     taken = "the header" if verdict.is_header else "a point: there is no header"
     return Dataset(
         data=data,
-        labels=None if layout.label is None else as_labels(known),
+        labels=None if layout.label is None else as_labels(known, asked.limit),
         names=None if layout.name is None else tuple(names),
         affinity="features",
         notes=(f"line {begin[0][0]} was taken as {taken}", *layout.notes),

@@ -15,14 +15,14 @@ from typing import IO, Any
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.datasets.archives import npy_header
+from graphsoft.datasets.byte_limit import EXPANDED, EXPANSION
 from graphsoft.distributed.edge_parts import CHUNK, EdgeFile, Edges, checked, refused
 from graphsoft.errors import InputError
 from graphsoft.storage.container import UNSOUND_ARCHIVE
 
 __all__ = ["looked_at_archive", "read_archive"]
 
-# An archive may become so many times larger when it is read, or so many bytes.
-EXPANSION, EXPANDED = 100, 1 << 28
 AGAIN = "save it again, with numpy.savez or scipy.sparse.save_npz"
 
 
@@ -33,7 +33,7 @@ class Member:
         self._file, self._name = file, name
         found = archive.getinfo(f"{name}.npy")
         self.stream: IO[bytes] = archive.open(found)
-        self.shape, self.dtype = _header(self.stream)
+        self.shape, _, self.dtype = npy_header(self.stream)
         self._start = self.stream.tell()
         self.length = int(np.prod(self.shape, dtype=np.int64))
         if len(self.shape) > 1 or self.dtype.kind not in "biufS" or self.dtype.itemsize == 0:
@@ -51,13 +51,6 @@ class Member:
         if len(values) < stop - start:
             raise refused(self._file, f"ends too early in {self._name!r}", AGAIN)
         return values
-
-
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    return shape, dtype
 
 
 def looked_at_archive(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.datasets.archives import npy_header
 from graphsoft.distributed.row_pieces import (
     DAMAGED,
     NEAR,
@@ -95,13 +96,8 @@ def npy_rows(path: str) -> NpyRows:
     """Read the header of an npy file, and compare it with the length of the file."""
     with open_bytes(path) as file:
         try:
-            version = np.lib.format.read_magic(file)
-            # version 3 differs from 2 in the letters of names only, and records are refused
-            read = {1: np.lib.format.read_array_header_1_0}.get(
-                version[0], np.lib.format.read_array_header_2_0
-            )
-            shape, by_column, dtype = read(file)
-        except (ValueError, SyntaxError, EOFError, TypeError, OverflowError) as error:
+            shape, by_column, dtype = npy_header(file)
+        except ValueError as error:
             reason = " ".join(str(error).split())[:100]
             raise InputError("X", f"{path!r} is no npy file ({reason})", DAMAGED) from None
         offset = file.tell()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil
@@ -19,10 +18,10 @@ from graphsoft.distributed.joining import MOST_NUMBERED, MOST_PARTITIONS
 from graphsoft.distributed.plan import PROCESS, UNEVEN, Plan, earlier
 from graphsoft.distributed.point_memory import bytes_needed as points_bytes
 from graphsoft.distributed.sources import Source
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError
 from graphsoft.fitting.memory import memory_text
 from graphsoft.fitting.settings import Settings
-from graphsoft.input.checks import integer
+from graphsoft.input.checks import byte_count
 from graphsoft.methods.saving import pack_method
 from graphsoft.neighbors.points import NORMS
 
@@ -57,10 +56,6 @@ LENDS = 2
 UNKNOWN = -1
 # Of the memory that there is, a process that is not told otherwise takes this part.
 OF_AVAILABLE = 0.8
-UNITS = {
-    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
-    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
-}  # fmt: skip
 
 
 def memory_of(given: Any, client: Any) -> int:
@@ -86,7 +81,7 @@ def memory_of(given: Any, client: Any) -> int:
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [int(worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
     if given is not None:
-        size = _checked(_bytes_of(given))
+        size = _checked(byte_count("max_memory", given))
         if limits and size > min(limits):
             problem = f"got {memory_text(size)}, and a worker may take {memory_text(min(limits))}"
             raise InputError("max_memory", problem, "leave it out, or start workers that may take more")
@@ -111,16 +106,6 @@ def _checked(size: int) -> int:
         problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(PROCESS)}"
         raise InputError("max_memory", problem, f"allow at least {memory_text(least)}")
     return size
-
-
-def _bytes_of(given: Any) -> int:
-    if isinstance(given, str):
-        found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?i?)b?\s*", given.lower())
-        if found is not None and found[2] in UNITS:
-            return int(float(found[1]) * UNITS[found[2]])
-    elif not isinstance(given, bool):
-        return integer("max_memory", given, 1)
-    raise InputError("max_memory", f"got {shown(given)}", "use bytes, or a text such as '2GB'")
 
 
 def chunk_rows_of(row_bytes: int, max_memory: int) -> int:

@@ -3,7 +3,7 @@
 This is so on polished levels, and in flat clusterings by relation factorization.
 
 Where soft memberships leave a cluster without one, a node that was divided into it is held there. It then
-belongs to this cluster alone.
+belongs to this cluster more than to all others together.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.engine.polishing import with_rows
 from graphsoft.linalg.indexing import put, taken
-from graphsoft.linalg.memberships import likeliest, one_cluster_each
+from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
 
 __all__ = ["candidates", "clusters_won", "held", "nodes_to_hold", "with_every_cluster"]
+
+# A node that is held has this share of the cluster. With all of it no edge to a node of other clusters would
+# be explained. With more than half it has the group of this cluster too, whatever groups its others have.
+HELD = 2 / 3
 
 
 def nodes_to_hold(memberships: sp.csr_array, labels: Array) -> Array:
@@ -55,8 +59,24 @@ def candidates(memberships: sp.csr_array, labels: Array, won: Array) -> Array:
 
 
 def held(memberships: sp.csr_array, labels: Array, nodes: Array) -> sp.csr_array:
-    """Let these nodes belong to the clusters that they were divided into, and to no other."""
-    return with_rows(memberships, (nodes, one_cluster_each(labels[nodes], memberships.shape[1])))
+    """Let these nodes belong to the clusters that they were divided into by `HELD`, or more if they do.
+
+    The other clusters of a node keep what they have among each other.
+
+    Examples
+    --------
+    >>> shares = sp.csr_array([[0.75, 0.25, 0.0], [0.0, 0.2, 0.8]])
+    >>> held(shares, np.array([2, 2]), np.array([0, 1])).toarray().round(2)
+    array([[0.25, 0.08, 0.67],
+           [0.  , 0.2 , 0.8 ]])
+    """
+    own = one_cluster_each(labels[nodes], memberships.shape[1])
+    before = memberships[nodes]
+    share = np.asarray(before.multiply(own).sum(axis=1)).ravel()
+    # of p of its own and 1 - p of others, a part t goes to its own: t + (1 - t) p = HELD
+    moved = np.clip((HELD - share) / np.maximum(1.0 - share, 1.0 - HELD), 0.0, 1.0)
+    found = sp.diags_array(1.0 - moved) @ before + sp.diags_array(moved) @ own
+    return with_rows(memberships, (nodes, rows_to_one(found.tocsr())))
 
 
 def with_every_cluster(memberships: sp.csr_array, labels: Array) -> sp.csr_array:

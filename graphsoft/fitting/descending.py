@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import matmul
 
@@ -20,7 +19,7 @@ from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import Fit, fit_of
 from graphsoft.engine.blocks import Blocks, Found, Seen, State, Stepped
 from graphsoft.engine.cluster_graph import cluster_links, graph_of_links
-from graphsoft.engine.keeping import candidates, clusters_won
+from graphsoft.engine.keeping import candidates, clusters_won, held
 from graphsoft.engine.polishing import Log, polish_level, with_rows
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
@@ -114,12 +113,13 @@ def descend(
     """
     state, courses = divided, list[Course]()
     above: sp.csr_array | None = None
+    from_finest = list(accumulate(groups, matmul))
     trace: tuple[float, ...]
     for level in reversed(range(len(groups) + 1)):
         began, trace, sweeps, stopped = time.perf_counter(), (), 0, deadline.over
         before = state
         if level and not stopped:
-            upper = reduce(matmul, groups[:level])
+            upper = from_finest[level - 1]
             state, value = polish_level(blocks, state, upper, UPPER_SWEEPS, progress, above)
             trace, sweeps, above = (value,), UPPER_SWEEPS + 1, upper
         elif not stopped:
@@ -132,8 +132,17 @@ def descend(
         done = f"stopped by time_limit after {sweeps}" if stopped else f"and polished by {sweeps}"
         spent = time.perf_counter() - began
         courses.insert(0, Course(f"divided, {done} sweeps", sweeps, trace, spent, stopped))
-    finest, parents, graphs = _linked(blocks, state, divided, groups)
-    return Descended(finest, parents, graphs, courses)
+    finest, parents, graphs, held_in = _linked(blocks, state, divided, groups)
+    told = [_with_held(course, count) for course, count in zip(courses, held_in, strict=True)]
+    return Descended(finest, parents, graphs, told)
+
+
+def _with_held(course: Course, count: int) -> Course:
+    """Say in how many clusters of a level a point is held."""
+    if not count:
+        return course
+    what = "1 cluster keeps its point" if count == 1 else f"{count} clusters keep one point each"
+    return replace(course, status=f"{course.status}; {what} because it is held there")
 
 
 def fits(blocks: Blocks, descended: Descended) -> list[Fit]:
@@ -151,20 +160,23 @@ def _from_finest(parents: Sequence[sp.csr_array]) -> list[sp.csr_array | None]:
 
 def _linked(
     blocks: Blocks, state: State, divided: State, groups: Sequence[sp.csr_array]
-) -> tuple[State, list[sp.csr_array], list[Graph]]:
+) -> tuple[State, list[sp.csr_array], list[Graph], list[int]]:
     """Find the parents of each level's clusters, which give the memberships of the level above.
 
     Every cluster that nodes were divided into keeps one. Where it lost all, a node is held in it, and so are
-    the clusters of the levels below that this node was divided into.
+    the clusters of the levels below that this node was divided into. Also returns in how many clusters of
+    each level a node is held.
     """
     chain = [np.arange(len(divided.mass))]  # the cluster of each level that every finest one was divided from
     for group in groups:
         chain.append(taken(likeliest(group), chain[-1]))
     firm = [np.zeros(group.shape[0], dtype=bool) for group in groups]
+    held_in = [0] * len(chain)
     while True:
         parents, graphs, lost = _once_linked(blocks, state, divided, groups, chain, firm)
         if not any(lost):
-            return state, parents, graphs
+            return state, parents, graphs, held_in
+        held_in = [count + len(found) for count, found in zip(held_in, lost, strict=True)]
         nodes = np.array([(each.block, each.place) for found in lost for each in found])
         before, state = state, blocks.step(_held, state, (divided,), nodes=nodes)
         if before is not divided:
@@ -197,14 +209,15 @@ def _once_linked(
 ) -> tuple[list[sp.csr_array], list[Graph], list[list[_Node]]]:
     """Find parents, of which firm clusters have one only, cluster graphs, and nodes to hold on each level."""
     parents, graphs, lost = list[sp.csr_array](), list[Graph](), list[list[_Node]]()
+    upper: sp.csr_array | None = None
     for number, divided_from in enumerate(chain):
-        upper = _from_finest(parents)[-1]
         found = blocks.look(_links, _both_linked, state, (divided,), parents=upper, chain=divided_from)
         graphs.append(graph_of_links(found["links"]))
         lost.append(_to_hold(found))
         if number < len(groups):
             own, stays = groups[number], np.flatnonzero(firm[number])
             parents.append(with_rows(_parents_by_walk(graphs[-1], own), (stays, own[stays])))
+            upper = parents[-1] if upper is None else (upper @ parents[-1]).tocsr()
     return parents, graphs, lost
 
 
@@ -247,9 +260,9 @@ def _to_hold(found: Found) -> list[_Node]:
 
 
 def _held(seen: Seen, divided: sp.csr_array, nodes: Array) -> Stepped:
-    """Let nodes, by block and place, belong to the cluster that they were divided into, and to no other."""
+    """Let nodes, by block and place, belong most of all to the cluster that they were divided into."""
     places = np.unique(nodes[nodes[:, 0] == seen.block.number, 1])
-    return Stepped(with_rows(seen.own, (places, divided[places])))
+    return Stepped(held(seen.own, divided.indices, places))
 
 
 def _parents_by_walk(clusters: Graph, group: sp.csr_array) -> sp.csr_array:

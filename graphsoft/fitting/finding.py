@@ -9,14 +9,12 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.engine.scales import grouped
 from graphsoft.fitting.preparing import prepare
-from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import Clustering, Method, Sample
+from graphsoft.methods.interface import check_found, reads_of
 from graphsoft.methods.relation import by_likelihood
 
 __all__ = ["find"]
-
-OWN_METHOD = "return a row for each point and a column for each cluster, with rows that sum to one"
 
 
 def find(
@@ -24,11 +22,13 @@ def find(
 ) -> Clustering:
     """Cluster points: prepare them, let the method work, and carry what it found back to the points."""
     work = prepare(sample, count, method)
-    if "graph" in method.reads(len(sample), sample.given_features is not None):
+    if "graph" in reads_of(method, len(sample), sample.given_features is not None):
         work = work.without_strays(count)
-    found = _without_work(work.sample, count, method) or method.cluster(work.sample, count, random, progress)
-    # it may be a method of the caller's own, and compiled loops follow these indices
-    check_memberships(found.memberships, "method", (len(work.sample), count), OWN_METHOD)
+    found = _without_work(work.sample, count, method)
+    if found is None:
+        found = method.cluster(work.sample, count, random, progress)
+        check_found(found, (len(work.sample), count))
+        sample.check_indices("method")  # a method of the caller's own may have changed what it was shown
     return replace(found, memberships=work.restore(found.memberships))
 
 

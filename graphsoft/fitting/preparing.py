@@ -23,6 +23,7 @@ from graphsoft.engine.ordering import Reordered, in_clumps
 from graphsoft.linalg.indexing import taken
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Method, Sample, takes_pairs
+from graphsoft.methods.interface import reads_of
 from graphsoft.methods.relation import by_likelihood
 
 __all__ = ["Work", "prepare"]
@@ -92,7 +93,7 @@ def prepare(sample: Sample, count: int, method: Method) -> Work:
     pairs, weighted = sample.pairs, sample
     if not takes_pairs(method):
         weighted = sample.with_pairs_as_weights()
-    if "graph" not in method.reads(len(sample), sample.given_features is not None):
+    if "graph" not in reads_of(method, len(sample), sample.given_features is not None):
         return Work(weighted, pairs)
     copies = weighted.graph.duplicates if weighted.pairs is None else None
     if copies is not None and copies.max() + 1 < count:

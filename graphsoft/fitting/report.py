@@ -14,7 +14,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.constraints import kept_pairs
 from graphsoft.linalg.memberships import likeliest
 
-__all__ = ["LevelReport", "Report", "edge_count", "notes_on_sizes", "with_kept_pairs"]
+__all__ = ["LevelReport", "Report", "edge_count", "notes_on_sizes", "with_empty_clusters", "with_kept_pairs"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class LevelReport:
         other methods than relation factorization it is what they minimize; see `Clustering.trace`. Known
         pairs have changed the weights of that graph; the two figures below are of the graph as it was given.
     log_likelihood : float
-        Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``.
+        Of the points' graph under this level's memberships: ``sum_ij w_ij log (B L^-1 B^T)_ij``. Where the
+        ends of an edge share no cluster, the model counts as a thousandth of the weight that is expected by
+        chance, ``d_i d_j / sum d``, because its logarithm would be minus infinity.
     kkt_gap : float or None
         The largest gain above one among the clusters that a point does not hold; 0 at an optimum of this
         level alone. The worst point decides: the gap is large if the ends of some edge share no cluster, and
@@ -61,7 +63,8 @@ class LevelReport:
     @classmethod
     def of(cls, level: FittedLevel, pairs: sp.csr_array | None) -> LevelReport:
         """Report a level; `pairs` are those that are known."""
-        status, kept, known = with_kept_pairs(level.status, pairs, level.memberships)
+        told = with_empty_clusters(level.status, level.memberships)
+        status, kept, known = with_kept_pairs(told, pairs, level.memberships)
         return cls(
             clusters=level.memberships.shape[1], sweeps=level.sweeps, trace=level.trace,
             log_likelihood=level.fit.log_likelihood, kkt_gap=level.fit.gap if level.likely else None,
@@ -140,6 +143,19 @@ class Report:
             len(graph), edge_count(graph), components, (*self.notes, note), tuple(levels), seconds,
             self.scaling,
         )  # fmt: skip
+
+
+def with_empty_clusters(status: str, memberships: sp.csr_array) -> str:
+    """Add to a status how many clusters are the likeliest of no point, if there are any.
+
+    Examples
+    --------
+    >>> with_empty_clusters("converged", sp.csr_array([[0.8, 0.2], [0.6, 0.4]]))
+    'converged; 1 of 2 clusters are the likeliest of no point'
+    """
+    count = memberships.shape[1]
+    empty = count - len(np.unique(likeliest(memberships)))
+    return f"{status}; {empty} of {count} clusters are the likeliest of no point" if empty else status
 
 
 def with_kept_pairs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from graphsoft.graph.joining import check_options
 from graphsoft.graph.networks import is_igraph, is_network
 from graphsoft.input.checks import integer
 from graphsoft.methods import METHODS, Method, method_named, takes_pairs
+from graphsoft.methods.interface import reads_of
 from graphsoft.methods.relation import by_likelihood
 
 __all__ = [
@@ -128,7 +130,7 @@ def by_features(methods: Sequence[Method], points: Sequence[int], featured: bool
     Linkage(kind='ward')
     """
     for method, count in zip(methods, points, strict=False):
-        if "features" in method.reads(count, featured):
+        if "features" in reads_of(method, count, featured):
             return method
     return None
 
@@ -156,7 +158,7 @@ def refuse_feature_methods(methods: Sequence[Method], points: Sequence[int]) -> 
 
 def refuse_known_pairs(method: Method, points: int, featured: bool) -> None:
     """Refuse known pairs if the method of the finest level cannot use them."""
-    if "graph" not in method.reads(points, featured) and not takes_pairs(method):
+    if "graph" not in reads_of(method, points, featured) and not takes_pairs(method):
         problem = f"{name_of(method)} looks at features, and has no place for known pairs"
         remedy = "use a method for graphs, such as 'relation' or 'cp', on the finest level"
         raise InputError("method", problem, remedy)
@@ -192,8 +194,8 @@ def row_count(X: Any) -> int | None:
     (2, None)
     """
     shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
+    if isinstance(shape, tuple) and shape:  # data frames of dask count their rows later
+        return int(shape[0]) if isinstance(shape[0], numbers.Integral) else None
     if is_network(X):
         return int(X.vcount()) if is_igraph(X) else len(X)
     if isinstance(X, Graph):

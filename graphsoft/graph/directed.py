@@ -84,13 +84,13 @@ def directed_graph(
            [0.42, 0.83, 0.  , 0.42],
            [0.  , 0.42, 0.42, 0.  ]])
     """
-    number("teleport", teleport, minimum=0, maximum=1)
+    teleport = number("teleport", teleport, minimum=0, maximum=1)
     progress = callback("progress", progress)
     weights, nodes, notes = _directed(X, weight)
     leaving = np.asarray(weights.sum(axis=1)).ravel()
     if teleport == 0:
         _refuse_one_way(weights, nodes)
-    visits, steps = _visits(weights, leaving, float(teleport), progress)
+    visits, steps = _visits(weights, leaving, teleport, progress)
     flow = weights * (visits * inverse_or_zero(leaving))[:, None]
     both = canonical(((flow + flow.T) * 0.5).tocsr())
     notes.append(f"flow of a walk with teleport {teleport:g}, settled after {steps} steps")

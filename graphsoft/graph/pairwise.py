@@ -66,7 +66,7 @@ def pairwise_graph(
     check_options(1, metric, "relative", "union")
     choice("weights", weights, PAIR_WEIGHTS)
     if sigma is not None:
-        number("sigma", sigma, above=0)
+        sigma = number("sigma", sigma, above=0)
     features = read_input(X, "features", metric, "relative")
     if isinstance(features, Graph):
         raise InputError("X", "is a graph, not a table of points", "pass it as it is")

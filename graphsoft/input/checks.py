@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -15,10 +16,14 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, shown
 
-__all__ = ["DEFAULT_SEED", "callback", "choice", "generator", "integer", "number"]
+__all__ = ["DEFAULT_SEED", "byte_count", "callback", "choice", "generator", "integer", "number"]
 
 # Used where the caller gives no seed, so that the same call gives the same answer.
 DEFAULT_SEED = 0
+UNITS = {
+    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
+    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
+}  # fmt: skip
 
 
 def choice(argument: str, value: Any, allowed: Collection[str]) -> str:
@@ -83,6 +88,26 @@ def number(
         return found
     said = " and ".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
     raise InputError(argument, f"got {shown(value)}", f"use a number {said}".rstrip())
+
+
+def byte_count(argument: str, value: Any) -> int:
+    """Return the number of bytes that a whole number or a text stands for.
+
+    Examples
+    --------
+    >>> byte_count("max_memory", "2GB"), byte_count("max_memory", "512 MiB"), byte_count("max_memory", 10**9)
+    (2000000000, 536870912, 1000000000)
+    >>> byte_count("max_memory", "much")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: max_memory: got 'much'. Remedy: use bytes, or a text such as '2GB'.
+    """
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?i?)b?\s*", value.lower())
+        if found is not None and found[2] in UNITS:
+            return int(float(found[1]) * UNITS[found[2]])
+    elif not isinstance(value, bool):
+        return integer(argument, value, 1)
+    raise InputError(argument, f"got {shown(value)}", "use bytes, or a text such as '2GB'")
 
 
 def callback(argument: str, value: Progress | bool | None) -> Progress | None:

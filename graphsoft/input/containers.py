@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.input.large_numbers import EXACT
 
-__all__ = ["names_of_columns", "unwrapped"]
+__all__ = ["array_of", "names_of_columns", "unwrapped"]
 
 ON_CPU = 1  # the number of this device in DLPack
 NOT_READ = (BufferError, RuntimeError, TypeError, ValueError)
@@ -55,6 +55,23 @@ def unwrapped(data: Any, argument: str) -> Any:
         problem = f"is a {type(data).__name__} on a graphics card"
         raise InputError(argument, problem, "copy it first, for example with X.get() or X.copy_to_host()")
     return data
+
+
+def array_of(values: Any, argument: str, remedy: str) -> Array:
+    """Read anything as an array; an object of the caller's own may raise any error.
+
+    Examples
+    --------
+    >>> array_of([[1], [2, 3]], "labels", "give one for each point")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: labels: got [[1], [2, 3]]. Remedy: give one for each point.
+    """
+    try:
+        return np.asarray(values)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise InputError(argument, f"got {shown(values)}", remedy) from error
 
 
 def names_of_columns(data: Any) -> Sequence[Any] | None:

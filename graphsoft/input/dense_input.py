@@ -176,7 +176,9 @@ def _as_array(data: Any, argument: str) -> Array:
     data = unwrapped(data, argument)
     try:
         array = _without_rounding(data, np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
-    except (ValueError, TypeError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # an object of the caller's own may raise anything
         raise InputError(
             argument,
             f"cannot be read as an array ({error})",

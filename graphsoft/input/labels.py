@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
+from graphsoft.input.containers import array_of
 from graphsoft.input.dense_input import dense_matrix
 from graphsoft.input.large_numbers import EXACT
 from graphsoft.input.sparse_input import sparse_matrix
@@ -130,10 +131,7 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
         return _checked(sparse_matrix(values, argument), argument)
     if np.ma.is_masked(values):  # np.asarray would show what is behind the mask
         raise InputError(argument, "has masked entries", "leave such points out")
-    try:
-        array = label_array(values)
-    except ValueError:  # rows of different lengths
-        raise InputError(argument, f"got {shown(values)}", "give one entry for each point") from None
+    array = label_array(values, argument)
     if array.ndim == 2:
         return _checked(sp.csr_array(dense_matrix(values, argument).astype(np.float64)), argument)
     if array.ndim == 0:
@@ -151,7 +149,7 @@ def shares_of(values: Any, argument: str) -> sp.csr_array:
     return one_cluster_each(numbers, len(distinct))
 
 
-def label_array(values: Any) -> Array:
+def label_array(values: Any, argument: str = "labels") -> Array:
     """Make an array of labels, in which whole numbers that differ stay different.
 
     Of a list of numbers below 0 and beyond 2**63, or of whole numbers and fractions, NumPy makes floats.
@@ -161,7 +159,7 @@ def label_array(values: Any) -> Array:
     >>> label_array([2**63, 2**63 + 1, -1]).tolist(), label_array([1, 0.5]).tolist()
     ([9223372036854775808, 9223372036854775809, -1], [1.0, 0.5])
     """
-    array = np.asarray(values)
+    array = array_of(values, argument, "give one entry for each point")
     if array.dtype != np.float64 or array.ndim != 1 or hasattr(values, "dtype"):
         return array
     return np.asarray(values, dtype=object) if (np.abs(array) >= EXACT).any() else array

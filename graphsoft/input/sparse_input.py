@@ -20,7 +20,9 @@ from graphsoft.input.dense_input import REAL_KINDS, refuse_no_numbers
 from graphsoft.input.large_numbers import first_rounded, rounding_error
 from graphsoft.input.mapped import is_plain
 
-__all__ = ["canonical", "check_rows", "narrow", "sparse_matrix"]
+__all__ = ["canonical", "check_rows", "matrix_of_parts", "narrow", "sparse_matrix"]
+
+Parts = tuple[Array, Array, Array]  # indptr, indices, values of a CSR matrix
 
 
 def sparse_matrix(
@@ -54,13 +56,7 @@ def sparse_matrix(
     array([[0., 3.],
            [0., 0.]])
     """
-    shape = _checked_shape(matrix, argument)
-    reader = READERS.get(matrix.format)
-    if reader is None:
-        raise InputError(
-            argument, f"has the unknown sparse format {matrix.format!r}", "convert it with tocsr()"
-        )
-    indptr, indices, values = reader(matrix, shape, argument)
+    shape, (indptr, indices, values) = _read(matrix, argument)
     floats = _checked_values(values, indptr, indices, argument)
     place = None if rounded else first_rounded(np.asarray(values)[:, None])
     if place is not None:
@@ -72,6 +68,33 @@ def sparse_matrix(
     if not np.isfinite(result.data).all():
         raise InputError(argument, "repeated entries add up to more than float64 holds", "rescale the values")
     return result
+
+
+def matrix_of_parts(parts: Any, argument: str) -> sp.csr_array:
+    """Make a CSR matrix of what a file holds of one, before SciPy sees it.
+
+    SciPy cuts off what is behind the last pointer, and does not look where indices lead.
+
+    Parameters
+    ----------
+    parts : object
+        With ``format``, ``shape`` and the arrays that SciPy's matrix of this format has as attributes.
+    argument : str
+        The name to use in errors.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> found = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 0, 0]}
+    >>> matrix_of_parts(SimpleNamespace(format="csr", shape=(2, 2), **found), "path")
+    Traceback (most recent call last):
+    graphsoft.errors.InputError: path: is a malformed sparse matrix: indptr ends with 0, but there are 2 \
+indices and 2 values. Remedy: build it again from its rows, columns and values.
+    """
+    shape, (indptr, indices, values) = _read(parts, argument)
+    if values.dtype.kind not in REAL_KINDS:
+        raise InputError(argument, f"holds values of dtype {values.dtype}", "save real numbers")
+    return sp.csr_array((values, indices, indptr), shape=shape)
 
 
 def check_rows(matrix: sp.csr_array, argument: str) -> None:
@@ -122,6 +145,17 @@ def canonical(matrix: sp.csr_array) -> sp.csr_array:
     return result
 
 
+def _read(matrix: Any, argument: str) -> tuple[tuple[int, int], Parts]:
+    """Check the indices of a matrix of any format, and put its entries in the order of rows."""
+    shape = _checked_shape(matrix, argument)
+    reader = READERS.get(matrix.format)
+    if reader is None:
+        raise InputError(
+            argument, f"has the unknown sparse format {matrix.format!r}", "convert it with tocsr()"
+        )
+    return shape, reader(matrix, shape, argument)
+
+
 def _malformed(argument: str, problem: str) -> InputError:
     return InputError(
         argument,
@@ -134,7 +168,7 @@ def _checked_shape(matrix: Any, argument: str) -> tuple[int, int]:
     shape = tuple(matrix.shape)
     if len(shape) != 2:
         raise InputError(argument, f"is a sparse array of shape {shape}", "pass one with two dimensions")
-    if not all(isinstance(length, numbers.Integral) and int(length) >= 0 for length in shape):
+    if not all(isinstance(length, numbers.Integral) and 0 <= int(length) < 2**63 for length in shape):
         raise _malformed(argument, f"its shape is {shape}")
     if shape[0] == 0:
         raise InputError(argument, f"got 0 samples, shape {shape}", "pass at least one row")
@@ -214,9 +248,6 @@ def _compressed(matrix: Any, rows: int, columns: int, stored: int, argument: str
         )
     _within(indices, columns, "indices", argument)
     return indptr, indices
-
-
-Parts = tuple[Array, Array, Array]  # indptr, indices, values of a CSR matrix
 
 
 def _read_csr(matrix: Any, shape: tuple[int, int], argument: str) -> Parts:

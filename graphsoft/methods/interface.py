@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, shown
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.input.memberships import REMEDY, SoftClusters, check_memberships
@@ -29,8 +29,18 @@ from graphsoft.storage.records import (
 )
 from graphsoft.version import installed_version
 
-__all__ = ["Clustering", "Method", "Sample", "takes_pairs", "unpack_clustering"]
+__all__ = [
+    "Clustering",
+    "Method",
+    "Sample",
+    "check_found",
+    "reads_of",
+    "takes_pairs",
+    "unpack_clustering",
+]
 
+READABLE = frozenset({"graph", "features"})
+OWN_METHOD = "return a row for each point and a column for each cluster, with rows that sum to one"
 # What is written of a clustering beside its memberships and names.
 FIELDS = {
     "trace": are_numbers,
@@ -65,15 +75,18 @@ class Sample:
     given_degrees: Array | None = None
 
     def __post_init__(self) -> None:
-        # methods can be called with a sample of one's own making, and compiled loops follow these indices
+        self.check_indices("sample")  # methods can be called with a sample of one's own making
         graph, features = self.given_graph, self.given_features
-        if graph is not None:
-            check_rows(graph.adjacency, "sample")
-        if features is not None and sp.issparse(features.values):
-            check_rows(features.values, "sample")
         if graph is not None and features is not None and len(graph) != len(features):
             problem = f"has {len(features)} points with features and {len(graph)} nodes"
             raise InputError("sample", problem, "give one row of features for each node")
+
+    def check_indices(self, argument: str) -> None:
+        """Refuse sparse matrices with indices outside them, which compiled loops would follow."""
+        if self.given_graph is not None:
+            check_rows(self.given_graph.adjacency, argument)
+        if self.given_features is not None and sp.issparse(self.given_features.values):
+            check_rows(self.given_features.values, argument)
 
     def __len__(self) -> int:
         return len(self.given_graph) if self.given_graph is not None else len(self.features)
@@ -224,3 +237,34 @@ class Method(Protocol):
 def takes_pairs(method: Method) -> bool:
     """Tell whether a method uses known pairs itself."""
     return bool(getattr(method, "takes_pairs", False))
+
+
+def reads_of(method: Method, points: int, featured: bool) -> frozenset[str]:
+    """Ask a method what it looks at, and refuse an answer that says neither graph nor features."""
+    found = method.reads(points, featured)
+    try:
+        known = not isinstance(found, str) and frozenset(found) <= READABLE and len(found) > 0
+    except TypeError:
+        known = False
+    if not known:
+        problem = f"{type(method).__name__}.reads gave {shown(found)}"
+        raise InputError("method", problem, "return a set of 'graph', 'features' or both")
+    return frozenset(found)
+
+
+def check_found(found: Any, shape: tuple[int, int]) -> None:
+    """Refuse what a method found if it is no clustering of this shape; it may be a method of the caller's.
+
+    Compiled loops follow its indices, and its record is saved with the result.
+    """
+    if not isinstance(found, Clustering):
+        remedy = "return graphsoft.methods.Clustering(memberships, trace, status)"
+        raise InputError("method", f"gave {shown(found)} back", remedy)
+    if type(found.memberships) is not sp.csr_array:
+        problem = f"gave memberships back as {shown(found.memberships)}"
+        raise InputError("method", problem, "make it a scipy.sparse.csr_array of floats")
+    check_memberships(found.memberships, "method", shape, OWN_METHOD)
+    for name, fits in FIELDS.items():
+        if not fits(getattr(found, name)):
+            problem = f"gave {shown(getattr(found, name))} back as {name}"
+            raise InputError("method", problem, "see graphsoft.methods.Clustering for what its fields hold")

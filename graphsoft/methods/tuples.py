@@ -95,7 +95,7 @@ def cluster_tuples(
     choice("unstored", unstored, UNSTORED)
     choice("start", start, STARTS)
     integer("max_sweeps", max_sweeps, 1)
-    number("tolerance", tolerance, above=0, maximum=1)
+    tolerance = number("tolerance", tolerance, above=0, maximum=1)
     progress = callback("progress", progress)
     random = generator("rng", rng) or np.random.default_rng(0)
     held, inverse = np.unique(rows, return_inverse=True)

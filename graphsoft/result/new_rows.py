@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ def checked_rows(
         remedy = f"pass rows of weights to the {columns[0]} nodes; h.point(name) shows a node that is there"
         raise InputError("X", f"got {shown(X)}, which are names", remedy)
     shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) == 2 and shape[0] == 0:
+    if len(shape) == 2 and isinstance(shape[0], numbers.Integral) and shape[0] == 0:
         values: Any = sp.csr_array(shape) if sparse else np.zeros(shape)
     elif sp.issparse(X):
         values = sparse_matrix(X, rounded=meaning == "nodes")

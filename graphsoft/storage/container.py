@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import lzma
 import math
 import mmap
 import re
@@ -71,7 +72,7 @@ UNSOUND = (
     struct.error, zipfile.BadZipFile,
 )  # fmt: skip
 # The same of an archive, which may be compressed, cut off or encrypted.
-UNSOUND_ARCHIVE = (*UNSOUND, EOFError, OSError, RuntimeError, zlib.error)
+UNSOUND_ARCHIVE = (*UNSOUND, EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from graphsoft.storage.atomic import sync_directory, write_atomic
 from graphsoft.storage.locking import locked
 
 __all__ = ["leftovers", "replace_together"]
 
-_SPARE = ".graphsoft-{}.tmp"
+# What is being written, and what is whole and only has to be moved to its place.
+_SPARE, _WHOLE = ".graphsoft-{}.tmp", ".graphsoft-{}.whole"
+# In a whole folder, the names of all its files, the seal first.
+_NAMES = ".names"
 
 
 def replace_together(
@@ -26,7 +31,9 @@ def replace_together(
     All files are written before the first old one goes, so an error leaves the old ones as they were. The
     seal goes first and comes last: where it is, everything beside it is whole and of the same run. The spare
     folder is inside `folder`, where it can be written and files can be moved from without copying. If the
-    process is killed, the next run sweeps it. Of two runs at the same time one waits for the other.
+    process is killed while it writes, the next run sweeps the spare folder; if it is killed while files
+    are moved, the next run moves the others before it does anything else. Of two runs at the same time one
+    waits for the other.
 
     Parameters
     ----------
@@ -47,6 +54,8 @@ def replace_together(
     ['a.txt']
     """
     with locked(folder):
+        for whole in sorted(folder.glob(_WHOLE.format("*"))):
+            _exchange(folder, whole, outdated)
         for leftover in leftovers(folder):
             shutil.rmtree(leftover, ignore_errors=True)
         spare = folder / _SPARE.format(secrets.token_hex(4))
@@ -54,27 +63,37 @@ def replace_together(
         try:
             for name, write in writers.items():
                 write(spare / name)
-            old = sorted(outdated(), key=lambda path: path.name != seal)
-            new = sorted(writers, key=lambda name: name == seal)
-            try:
-                _exchange(folder, spare, old, new)
-            except KeyboardInterrupt:
-                _exchange(folder, spare, old, new)  # this takes no time, and half of it would help nobody
-                raise
+            names = sorted(writers, key=lambda name: name != seal)
+            write_atomic(spare / _NAMES, lambda file: file.write(json.dumps(names).encode("ascii")))
+            sync_directory(spare)
+            whole = folder / _WHOLE.format(secrets.token_hex(4))
+            os.replace(spare, whole)
         finally:
             shutil.rmtree(spare, ignore_errors=True)
+        try:
+            _exchange(folder, whole, outdated)
+        except KeyboardInterrupt:
+            _exchange(folder, whole, outdated)  # this takes no time, and half of it would help nobody
+            raise
 
 
 def leftovers(folder: Path) -> list[Path]:
     """List the spare folders of runs that were killed."""
-    return sorted(folder.glob(_SPARE.format("*")))
+    return sorted([*folder.glob(_SPARE.format("*")), *folder.glob(_WHOLE.format("*"))])
 
 
-def _exchange(folder: Path, spare: Path, old: list[Path], new: list[str]) -> None:
+def _exchange(folder: Path, whole: Path, outdated: Callable[[], Iterable[Path]]) -> None:
     """Take away old files and move new ones in; what is done already is left alone."""
-    waiting = [name for name in new if (spare / name).exists()]
-    if len(waiting) == len(new):
-        for path in old:
+    try:
+        seal, *others = json.loads((whole / _NAMES).read_text("ascii"))
+    except FileNotFoundError:  # all is done but for taking away the folder
+        shutil.rmtree(whole, ignore_errors=True)
+        return
+    if all((whole / name).exists() for name in (seal, *others)):  # no file was moved yet
+        for path in sorted(outdated(), key=lambda path: path.name != seal):
             path.unlink(missing_ok=True)
-    for name in waiting:
-        os.replace(spare / name, folder / name)
+    for name in (*others, seal):
+        if (whole / name).exists():
+            os.replace(whole / name, folder / name)
+    sync_directory(folder)
+    shutil.rmtree(whole, ignore_errors=True)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphsoft.datasets import read
 from graphsoft.errors import InputError
@@ -129,3 +131,75 @@ def test_matrix_market(tmp_path, file, name):
         read(path, labels="y")
     scipy.io.mmwrite(tmp_path / "dense.mtx", np.eye(3))
     assert isinstance(read(tmp_path / "dense.mtx").data, np.ndarray)
+
+
+def parts_of(matrix):
+    """The arrays that SciPy saves of a matrix."""
+    names = {"coo": ("data", "row", "col"), "dia": ("data", "offsets")}
+    return {name: getattr(matrix, name) for name in names.get(matrix.format, ("data", "indices", "indptr"))}
+
+
+FORMATS = ["csr", "csc", "bsr", "coo", "dia"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_matrices_that_lie_are_refused(tmp_path, format):
+    """SciPy cuts off what is behind the last pointer, so it must not see these arrays first."""
+    matrix = scipy.sparse.random_array((6, 6), density=0.5, rng=0, format=format)
+    sound = parts_of(matrix)
+    path = tmp_path / "a.npz"
+    for part, values in sound.items():
+        longer, shorter = np.append(values, values[-1:], axis=0), values[:-1]
+        for wrong in (longer, shorter, *([values * 0] if part == "indptr" else [])):
+            named = {"format": format} if format != "csr" else {}
+            for said in (named, {"format": format}):
+                np.savez(path, **{**sound, part: wrong}, **said, shape=(6, 6))
+                with pytest.raises(InputError, match=r"^path: is a malformed sparse matrix"):
+                    read(path)
+
+
+@settings(max_examples=200)
+@given(data=st.data(), format=st.sampled_from(FORMATS))
+def test_changed_parts_of_matrices_are_refused_or_harmless(tmp_path_factory, data, format):
+    matrix = scipy.sparse.random_array((6, 4), density=0.5, rng=0, format=format)
+    parts = {**parts_of(matrix), "shape": np.array([6, 4])}
+    name = data.draw(st.sampled_from(sorted(parts)))
+    values = parts[name].copy()
+    flat = values.reshape(-1)
+    flat[data.draw(st.integers(0, len(flat) - 1))] = data.draw(st.integers(-(2**31), 2**31 - 1))
+    path = tmp_path_factory.mktemp("changed") / "a.npz"
+    np.savez(path, **{**parts, name: values}, format=format)
+    try:
+        found = read(path).data
+    except InputError:
+        return
+    assert found.shape == (6, 4) or name == "shape"
+    assert found.indptr[-1] == len(found.indices) == len(found.data)
+    assert found.indices.max(initial=0) < found.shape[1]
+    rows, columns = found.nonzero()
+    assert all(found[i, j] != 0 for i, j in zip(rows[:50], columns[:50], strict=True))
+
+
+def test_matrices_of_h5ad_that_lie_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    anndata = pytest.importorskip("anndata")
+    matrix = scipy.sparse.random_array((6, 4), density=0.5, rng=0, format="csr")
+    for kind in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix):
+        anndata.AnnData(kind(matrix)).write_h5ad(tmp_path / "a.h5ad")
+        assert (read(tmp_path / "a.h5ad").data != matrix).nnz == 0
+        with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+            file["X/indptr"][()] = 0
+        with pytest.raises(InputError, match=r"^path: is a malformed sparse matrix: indptr ends with 0"):
+            read(tmp_path / "a.h5ad")
+
+
+@pytest.mark.parametrize("change", ["encrypted", "method"])
+def test_archives_that_cannot_be_opened_are_explained(tmp_path, change):
+    np.savez(tmp_path / "a.npz", X=np.eye(3))
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = content.index(signature) + flags
+        content[at if change == "encrypted" else at + 2] = 1 if change == "encrypted" else 97
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"^path: 'a\.npz' cannot be read as npz"):
+        read(tmp_path / "a.npz")

@@ -51,6 +51,15 @@ def write(folder, text):
     replace_together(folder, writers, lambda: folder.glob("*.txt"), "seal.txt")
 
 
+def fill(folder):
+    """Write where there is no space left."""
+
+    def fail(path):
+        raise OSError(28, "No space left on device")
+
+    replace_together(folder, {"seal.txt": fail}, lambda: folder.glob("*.txt"), "seal.txt")
+
+
 def contents(folder):
     return {path.name: path.read_text() for path in folder.glob("*.txt")}
 
@@ -76,6 +85,12 @@ def test_a_kill_at_any_moment_leaves_no_mixture(tmp_path):
         if "seal.txt" in found:
             assert set(found) in ({*NAMES, "old.txt"}, set(NAMES))
         seen.append(tuple(found.values())[:1] if "seal.txt" in found else None)
+        with pytest.raises(OSError, match="No space"):
+            fill(folder)
+        found = contents(folder)  # all of one run again, though nothing could be written
+        assert set(found) in ({*NAMES, "old.txt"}, set(NAMES))
+        assert len(set(found.values())) == 1, found
+        assert leftovers(folder) == []
         write(folder, "next")
         assert set(contents(folder).values()) == {"next"}
         assert sorted(os.listdir(folder)) == sorted(NAMES)
@@ -116,18 +131,22 @@ def test_an_error_leaves_the_old_files(tmp_path):
     assert leftovers(tmp_path) == []
 
 
-def test_ctrl_c_while_files_are_moved_moves_the_rest(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", range(len(NAMES) + 2))
+def test_ctrl_c_while_files_are_moved_leaves_old_or_new(tmp_path, monkeypatch, number):
+    """Two folders or files are renamed before the new files are moved."""
     write(tmp_path, "old")
-    inner, interrupted = os.replace, []
+    inner, renamed = os.replace, []
 
     def replace(*arguments):
         inner(*arguments)
-        if not interrupted:
-            interrupted.append(1)
+        renamed.append(arguments)
+        if len(renamed) == number + 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(together.os, "replace", replace)
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path, "new")
-    assert contents(tmp_path) == dict.fromkeys(NAMES, "new")
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "new" if number > 1 else "old")
+    write(tmp_path, "next")
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "next")
     assert leftovers(tmp_path) == []
