@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -36,11 +35,11 @@ from graphsoft.distributed.summary import Summary, read_summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
-from graphsoft.errors import InputError, RunStopped, shown, warn
+from graphsoft.errors import InputError, RunStopped, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
-from graphsoft.input.checks import integer
+from graphsoft.input.checks import folder_named, integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
@@ -75,7 +74,7 @@ def drive(
     partitions : int, optional
     progress : callable, optional
     """
-    folder = _folder(directory)
+    folder = folder_named("directory", directory)
     _refuse_folder_of(X, folder, directory)
     method = _method(settings)
     if partitions is not None:
@@ -164,17 +163,6 @@ def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> N
         warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
     elif 1 < data.n <= settings.n_neighbors:
         warn(f"n_neighbors: {settings.n_neighbors} is more than the {data.n - 1} other points; all are used")
-
-
-def _folder(directory: Any) -> Path:
-    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
-        raise InputError("directory", f"got {shown(directory)}", "name a directory")
-    folder = Path(directory).absolute()
-    if (
-        os.path.exists(folder) and not folder.is_dir()
-    ):  # unlike that of Path, it takes names that are too long
-        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
-    return folder
 
 
 def _refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
