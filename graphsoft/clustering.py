@@ -13,7 +13,7 @@ from graphsoft.fitting.finding import find
 from graphsoft.fitting.memory import check_memory
 from graphsoft.fitting.numbering import heaviest_first
 from graphsoft.fitting.report import with_empty_clusters, with_kept_pairs
-from graphsoft.fitting.sampling import sampled
+from graphsoft.fitting.sampling import joined, sampled
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features, named
 from graphsoft.graph.reading import read_input, warn_of_unused
@@ -109,7 +109,9 @@ def cluster(
     needs_graph = "graph" in reads_of(method, len(given), isinstance(given, Features))
     if needs_graph:
         check_memory(given, settings)
-    sample, settings = sampled(given, settings, known, random, progress, needs_graph)
+    sample, settings = sampled(given, settings, known)
+    if needs_graph:
+        sample = joined(sample, settings, random, progress)
     found = find(sample, k, method, random or np.random.default_rng(DEFAULT_SEED), progress)
     weights_of_points = sample.graph.degrees if needs_graph else np.ones(len(given))
     memberships = frozen_rows(heaviest_first(found.memberships, weights_of_points))

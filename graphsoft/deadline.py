@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 __all__ = ["NEVER", "Deadline"]
 
@@ -16,6 +17,8 @@ class Deadline:
     ----------
     ends : float
         Infinite if there is no deadline. Then the clock is of no influence.
+    ready : callable
+        Tells whether it counts yet.
 
     Examples
     --------
@@ -24,16 +27,21 @@ class Deadline:
     """
 
     ends: float = float("inf")
+    ready: Callable[[], bool] = lambda: True
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """Begin to count now."""
         return cls(time.monotonic() + seconds)
 
+    def once(self, ready: Callable[[], bool]) -> Deadline:
+        """Let it count no sooner than `ready` says."""
+        return replace(self, ready=ready)
+
     @property
     def over(self) -> bool:
         """Whether the time is over."""
-        return time.monotonic() >= self.ends
+        return self.ready() and time.monotonic() >= self.ends
 
 
 NEVER = Deadline()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -15,23 +17,26 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.driving import drive
 from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.locking import held
 from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.memory import check_memory
+from graphsoft.fitting.planning import check_plannable, plan_of
 from graphsoft.fitting.report import LevelReport, Report
-from graphsoft.fitting.sampling import sampled
+from graphsoft.fitting.sampling import joined, sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.features import Features, features_beside, named
 from graphsoft.graph.reading import read_input, warn_of_unused
-from graphsoft.input.checks import DEFAULT_SEED, callback, generator, number
+from graphsoft.input.checks import DEFAULT_SEED, callback, folder_named, generator, number
 from graphsoft.input.constraints import listed_pairs
-from graphsoft.methods import Method
+from graphsoft.methods import Method, Sample
 from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 from graphsoft.result.stored import StoredHierarchy
+from graphsoft.storage.checkpoint import NOWHERE, Checkpoint, begun
 
 __all__ = ["hierarchy"]
 
@@ -63,6 +68,7 @@ def hierarchy(
     names: Any = None,
     features: Any = None,
     time_limit: float | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
     directory: None = None,
@@ -90,6 +96,7 @@ def hierarchy(
     names: Any = None,
     features: Any = None,
     time_limit: float | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
     directory: str | PathLike[str],
@@ -117,6 +124,7 @@ def hierarchy(
     names: Any = None,
     features: Any = None,
     time_limit: float | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
     directory: str | PathLike[str] | None = None,
@@ -170,6 +178,11 @@ def hierarchy(
         far a run gets depends on the machine, and so does the result. Only polished relation factorization
         keeps to a limit. With a `directory` the run stops with `RunStopped` after the tasks that are being
         done, the same call goes on from there, and the result does not depend on it.
+    checkpoint : path-like, optional
+        Keep what is found on the way in this directory, so that the same call goes on there if its process
+        ends: killed, interrupted, or stopped by `time_limit`. What comes out has the same bits as without.
+        What is lost is what little is not worth a file; see the guide on long runs. The directory stays when
+        all is done: delete it when the result is saved. Other data or settings are refused.
     rng : None, int, or numpy Generator
         Source of random numbers, for the approximate neighbor search and for methods that use some.
         Relation factorization has its own, which are always the same. With None the same call gives the same
@@ -222,7 +235,7 @@ def hierarchy(
     else:
         _refuse(
             "", X, neighbors=neighbors, must_link=must_link, cannot_link=cannot_link, known=known,
-            names=names, features=features, rng=rng,
+            names=names, features=features, checkpoint=checkpoint, rng=rng,
             levels="auto" if auto else None, affinity=None if affinity == "auto" else affinity,
         )  # fmt: skip
     # a single level stands in until the graph is there to suggest levels
@@ -243,6 +256,7 @@ def hierarchy(
             _warn_of_a_large_cluster(stored[-1].sizes, settings.levels)
         return stored
     random = generator("rng", rng)
+    folder = _checkpoint_folder(checkpoint, settings, neighbors)
     deadline = _deadline(time_limit, settings)
     began = time.perf_counter()
     given = named(read_input(X, affinity, metric, weights, neighbors=neighbors), names)
@@ -251,10 +265,15 @@ def hierarchy(
     falling_sizes(sizes, len(given))
     beside = features_beside(given, features, metric)
     check_memory(given, settings)
-    sample, settings = sampled(given, settings, known, random, progress)
-    ready = time.perf_counter()
-    settings, reasons = with_suggested_levels(sample, settings, random, progress) if auto else (settings, ())
-    fitted = fit(sample, settings, random or np.random.default_rng(DEFAULT_SEED), progress, deadline)
+    sample, settings = sampled(given, settings, known)
+    with _kept_in(folder, sample, settings, auto, random) as kept:
+        sample = joined(sample, settings, random, progress, kept)
+        ready = time.perf_counter()
+        reasons: tuple[str, ...] = ()
+        if auto:
+            settings, reasons = with_suggested_levels(sample, settings, random, progress, kept)
+        random = random or np.random.default_rng(DEFAULT_SEED)
+        fitted = fit(sample, settings, random, progress, deadline, kept)
     reports = [LevelReport.of(level, sample.pairs) for level in fitted]
     seconds = {"graph": ready - began, "levels": time.perf_counter() - ready}
     report = Report.of(sample.graph, reports, reasons, seconds)
@@ -264,6 +283,26 @@ def hierarchy(
             np.bincount(found[-1].labels, minlength=settings.levels[-1]), settings.levels
         )
     return Hierarchy(found, sample.graph, report, settings, sample.given_features or beside)
+
+
+def _checkpoint_folder(checkpoint: Any, settings: Settings, neighbors: Any) -> Path | None:
+    """Check where steps are to be kept, and that others can tell whether theirs would be the same."""
+    if checkpoint is None:
+        return None
+    check_plannable(settings, neighbors)
+    return folder_named("checkpoint", checkpoint)
+
+
+@contextmanager
+def _kept_in(
+    folder: Path | None, sample: Sample, settings: Settings, auto: bool, random: np.random.Generator | None
+) -> Iterator[Checkpoint]:
+    """Hold the folder of a checkpoint, if there is one, while steps are kept in it."""
+    if folder is None:
+        yield NOWHERE
+        return
+    with held(folder, "checkpoint"):
+        yield begun(folder, plan_of(sample, settings, auto, random))
 
 
 def _refuse(needed: str, X: Any, **given: Any) -> None:

@@ -236,6 +236,19 @@ def test_what_may_fit_is_not_refused(leave):
         graphsoft.hierarchy(X, [9, 3])
 
 
+def test_dense_support_is_counted_and_refused_before_long_work(leave):
+    X, steps = cloud(2000), []
+    adaptive = needed(Extent(2000, 3), [500]).peak
+    leave(adaptive)
+    with pytest.raises(NotEnoughMemory, match=r"more, for clustering, .*Remedy: use adaptive support, fewer"):
+        graphsoft.hierarchy(
+            X, [500], method=graphsoft.Relation(support="dense"), progress=lambda *step: steps.append(step)
+        )
+    assert steps == []
+    assert needed(Extent(2000, 3, dense=True), [500]).peak >= 3 * 8 * 2000 * 500
+    assert len(graphsoft.hierarchy(X, [500])[0].mass) == 500
+
+
 def test_methods_that_need_no_graph_are_not_checked(leave):
     leave(0)
     assert len(graphsoft.cluster(cloud(), 4, "k-means").labels) == 80

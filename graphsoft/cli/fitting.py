@@ -41,6 +41,7 @@ method = click.option(
 @click.option("--min-children", type=int, metavar="M", help="fewest clusters under each of the next level")
 @click.option("--max-children", type=int, metavar="M", help="most clusters under each of the next level")
 @click.option("--time-limit", type=float, metavar="S", help="seconds after which nothing more is refined")
+@click.option("--checkpoint", metavar="DIR", help="keep steps in DIR, so that the same command goes on there")
 @shared.output
 @click.option("--force", is_flag=True, help="overwrite what graphsoft did not write")
 def hierarchy(**options: Any) -> None:
@@ -56,7 +57,7 @@ def hierarchy(**options: Any) -> None:
     stages = ("reading", "neighbors", "coarsening", "dividing", "polishing", "refining", "writing")
     with watched(not options["quiet"], "hierarchy", stages) as progress:
         given = as_given(options, progress)
-        names = ("method", "polish", "min_children", "max_children", "time_limit")
+        names = ("method", "polish", "min_children", "max_children", "time_limit", "checkpoint")
         chosen = {name: options[name] for name in names}
         keywords = given.keywords | {name: value for name, value in chosen.items() if value is not None}
         h = given.described(found_in(given.data, options["levels"], progress=progress, **keywords))

@@ -53,8 +53,8 @@ NAMES = {
         for name in (
             "output", "save", "levels", "level", "labels", "texts", "header", "columns", "drop", "obsm",
             "obsp", "format", "scale", "metric", "weights", "affinity", "method", "min_children",
-            "max_children", "time_limit", "names", "of", "data", "directory", "workers", "scheduler",
-            "max_memory", "partitions", "part", "max_bytes",
+            "max_children", "time_limit", "checkpoint", "names", "of", "data", "directory", "workers",
+            "scheduler", "max_memory", "partitions", "part", "max_bytes",
         )
     },
 }  # fmt: skip

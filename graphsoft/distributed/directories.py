@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -14,24 +13,12 @@ from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.distributed.sources import lists_paths
-from graphsoft.errors import InputError, RunStopped, shown
+from graphsoft.errors import InputError, RunStopped
 
-__all__ = ["checked_directory", "faults_of", "refuse_folder_of"]
+__all__ = ["faults_of", "refuse_folder_of"]
 
 # What the system says of a file of the directory that is not for this process, or is none.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
-
-
-def checked_directory(directory: Any) -> Path:
-    """Refuse what is no directory, nor the name of a new one."""
-    if not isinstance(directory, str | PathLike) or not str(directory) or "\0" in str(directory):
-        raise InputError("directory", f"got {shown(directory)}", "name a directory")
-    folder = Path(directory).absolute()
-    if (
-        os.path.exists(folder) and not folder.is_dir()
-    ):  # unlike that of Path, it takes names that are too long
-        raise InputError("directory", f"{str(directory)!r} is a file", "name a directory")
-    return folder
 
 
 def refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:

@@ -14,7 +14,7 @@ from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
-from graphsoft.distributed.directories import checked_directory, faults_of, refuse_folder_of
+from graphsoft.distributed.directories import faults_of, refuse_folder_of
 from graphsoft.distributed.dividing import divide
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
@@ -38,7 +38,7 @@ from graphsoft.errors import InputError, warn
 from graphsoft.fitting.descending import descend, fits
 from graphsoft.fitting.settings import Settings, falling_sizes
 from graphsoft.graph.reading import warn_of_unused
-from graphsoft.input.checks import integer
+from graphsoft.input.checks import folder_named, integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
@@ -79,7 +79,7 @@ def drive(
     deadline : Deadline
         When it is over, `RunStopped` is raised after the next task.
     """
-    folder = checked_directory(directory)
+    folder = folder_named("directory", directory)
     refuse_folder_of(X, folder, directory)
     method = _method(settings)
     if partitions is not None:

@@ -22,11 +22,11 @@ _LOOKS = 5
 
 
 @contextmanager
-def held(directory: Path) -> Iterator[None]:
+def held(directory: Path, argument: str = "directory") -> Iterator[None]:
     """Hold a directory, which is made if it is not there; refuse it if another run is at work in it.
 
-    The lock ends with the process, however that ends. On Windows, and on network file systems without locks,
-    nothing is held.
+    Errors are about `argument`. The lock ends with the process, however that ends. On Windows, and on network
+    file systems without locks, nothing is held.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def held(directory: Path) -> Iterator[None]:
         handle = os.open(directory / _NAME, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InputError(
-            "directory",
+            argument,
             f"{str(directory)!r} cannot be written to: {error.strerror}",
             "give another directory",
         ) from None
@@ -52,7 +52,7 @@ def held(directory: Path) -> Iterator[None]:
         who = os.read(handle, 200).decode(errors="replace").strip()
         if not taken:
             raise InputError(
-                "directory", f"another run is at work in {str(directory)!r}: {who or 'unknown'}",
+                argument, f"another run is at work in {str(directory)!r}: {who or 'unknown'}",
                 "wait for it or end it, or give another directory",
             )  # fmt: skip
         if not who or who.startswith(_WHO):  # else it is another program's file of this name

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
@@ -19,6 +22,8 @@ from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_
 from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph, subgraph
 from graphsoft.linalg.indexing import put, taken
+from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
+from graphsoft.storage.packing import Packer, Unpacker
 
 __all__ = ["Division"]
 
@@ -50,6 +55,8 @@ class Division:
     edges : float, optional
         How many edges the graph has, or the one that it was contracted from: the fewer, the less of a small
         graph is certain.
+    checkpoint : Checkpoint
+        Where divisions are kept.
 
     Examples
     --------
@@ -69,13 +76,15 @@ class Division:
         progress: Progress | None = None,
         deadline: Deadline = NEVER,
         edges: float | None = None,
+        checkpoint: Checkpoint = NOWHERE,
     ) -> None:
-        self._layer = Layer.of(graph)
+        self._graph = graph
         self._edges = graph.adjacency.nnz / 2 if edges is None else edges
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
-        self._deadline = deadline
+        self._deadline, self._checkpoint = deadline, checkpoint
         self._labels = np.zeros(len(graph), dtype=np.int32)
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
+        self._fewest = 0  # how many nodes it leaves, settled by the first division that needs it
 
     def into(self, count: int) -> Array:
         """Divide the graph into `count` groups within the present ones: the number of each node's group.
@@ -84,7 +93,22 @@ class Division:
 
         Groups within one group have consecutive numbers, the heaviest first. Strays join the heaviest.
         """
-        graph, homes = self._layer.graph, self._labels
+        self._labels, self._fewest = self._checkpoint.step(
+            f"division-{count}", lambda: (self._divided(count), self._fewest),
+            lambda found, packer: {"labels": packer.array("labels", found[0]), "fewest": found[1]},
+            lambda content, unpacker: self._unpacked(content, unpacker, count),
+            deadline=self._deadline,
+        )  # fmt: skip
+        self._count_step(to_end_of=CYCLES + CYCLES_BY_MOVES + 1)
+        return self._labels
+
+    @cached_property
+    def _layer(self) -> Layer:
+        return Layer.of(self._graph)
+
+    def _divided(self, count: int) -> Array:
+        """Divide the graph, strays included."""
+        graph, homes = self._graph, self._labels
         stray = strays(graph, count, homes)
         inside, labels = np.flatnonzero(~stray), np.empty(len(graph), dtype=np.int32)
         masses, keys = graph.degrees[inside], self._layer.keys[inside]
@@ -92,9 +116,16 @@ class Division:
         first = np.full(int(homes.max(initial=0)) + 1, count, dtype=np.int32)
         np.minimum.at(first, homes[inside], labels[inside])
         labels[stray] = taken(first, homes[stray])
-        self._labels = labels
-        self._count_step(to_end_of=CYCLES + CYCLES_BY_MOVES + 1)
         return labels
+
+    def _unpacked(self, content: Any, unpacker: Unpacker, count: int) -> tuple[Array, int]:
+        """Read a division, and how far the graph was contracted for the first one."""
+        labels, fewest = unpacker.array(content["labels"], "i"), content["fewest"]
+        if labels.dtype != np.int32 or len(labels) != len(self._graph) or type(fewest) is not int:
+            raise ValueError("a division of another graph")
+        if labels.min() < 0 or labels.max() >= count:
+            raise ValueError("groups that are not there")
+        return labels.copy(), fewest  # to compiled loops what cannot be written to is of another type
 
     def _count_step(self, to_end_of: int = 1) -> None:
         """Tell progress of a step, or that the steps of a division are done."""
@@ -134,14 +165,34 @@ class Division:
         """Contract the graph of some nodes within their homes, until `small` nodes are left."""
         whole, scales = self._layer, None
         if self._contraction is None:
-            components, alone = whole.graph.components, np.zeros(len(whole), dtype=np.int32)
-            scales = contraction(whole, small + int(components.max()) + 1, alone, self._progress)
+            scales = self._contracted(small)
             self._contraction = scales.steps
         if scales is None or len(inside) < len(whole) or homes.any():
             finest = Layer(subgraph(whole.graph, inside), whole.keys[inside])
             steps = nested_steps(self._contraction, inside, homes)
             scales = Scales.of(finest).extended(*(step for step in steps if step.max() >= small))
         return scales.joined(contraction(scales.layers[-1], small, scales.carried(homes)))
+
+    def _contracted(self, small: int) -> Scales:
+        """Contract the whole graph, to as many nodes as the first division has asked for."""
+        whole, alone = self._layer, np.zeros(len(self._graph), dtype=np.int32)
+        self._fewest = self._fewest or small + int(self._graph.components.max()) + 1
+
+        def pack(scales: Scales, packer: Packer) -> list[str]:
+            return [packer.array(f"step_{number}", step) for number, step in enumerate(scales.steps)]
+
+        def unpack(content: Any, unpacker: Unpacker) -> Scales:
+            scales = Scales.of(whole)
+            for name in content:
+                step, nodes = unpacker.array(name, "i"), len(scales.layers[-1])
+                if step.dtype != np.int32 or len(step) != nodes or step.min() < 0 or step.max() >= nodes:
+                    raise ValueError("a contraction of another graph")
+                scales = scales.extended(step.copy())
+            return scales
+
+        return self._checkpoint.step(
+            "contraction", lambda: contraction(whole, self._fewest, alone, self._progress), pack, unpack
+        )
 
 
 def _first_groups(scales: Scales, homes: Array, edges: float, count: int) -> tuple[Array, float]:

@@ -45,6 +45,7 @@ class SoftClusterer(
 
     level: Any = -1  # which level answers
     time_limit: Any = None
+    checkpoint: Any = None
 
     def _sizes(self, points: int) -> Sequence[int] | str:
         """Return the levels that are wanted."""
@@ -91,6 +92,7 @@ class SoftClusterer(
             names=frame_index(X),
             known=known,
             time_limit=self.time_limit,
+            checkpoint=self.checkpoint,
             rng=_seed(self.random_state),
             progress=tasks.progress,
         )

@@ -36,6 +36,9 @@ class SoftHierarchy(SoftClusterer):
         How clusters are found; see :func:`graphsoft.hierarchy`.
     time_limit : float, optional
         Seconds after which no further refinement begins; see :func:`graphsoft.hierarchy`.
+    checkpoint : path-like, optional
+        A directory for what is found on the way, so that the same fit goes on there; see
+        :func:`graphsoft.hierarchy`.
     sparse_output : bool
         Whether `predict_proba` and `transform` return sparse matrices. pandas and polars output needs dense
         ones.
@@ -80,6 +83,7 @@ class SoftHierarchy(SoftClusterer):
         weights: str = "local-scaling",
         method: Any = "relation",
         time_limit: float | None = None,
+        checkpoint: Any = None,
         sparse_output: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -92,6 +96,7 @@ class SoftHierarchy(SoftClusterer):
         self.weights = weights
         self.method = method
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.sparse_output = sparse_output
         self.random_state = random_state
 

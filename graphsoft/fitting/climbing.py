@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from operator import matmul
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +15,10 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import assess
-from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
+from graphsoft.engine.kept_blocks import KeptBlocks
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
@@ -27,9 +28,13 @@ from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
+from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
-from graphsoft.methods import Relation, Sample
+from graphsoft.methods import Clustering, Method, Relation, Sample
+from graphsoft.methods.interface import pack_clustering, unpack_clustering
 from graphsoft.methods.relation import by_likelihood
+from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
+from graphsoft.storage.packing import Unpacker
 
 __all__ = ["cluster_graphs", "fit"]
 
@@ -40,16 +45,17 @@ def fit(
     random: np.random.Generator,
     progress: Progress | None = None,
     deadline: Deadline = NEVER,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> list[FittedLevel]:
     """Find all levels, finest first, in the way that their methods allow; only polished ones keep to time."""
     methods = [each for each in settings.methods if by_likelihood(each)]
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        levels = _descend(work, methods[0], settings, progress, deadline)
+        levels = _descend(work, methods[0], settings, progress, deadline, checkpoint)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
-        levels = _climb_published(work.sample, degrees, settings, random, progress)
+        levels = _climb_published(work.sample, degrees, settings, random, progress, checkpoint)
     levels = _assessed(sample.graph, work, levels)
     if sample.pairs is not None:
         levels = _on_given_graph(sample.graph, levels, settings.polished)
@@ -62,13 +68,14 @@ def _climb_published(
     settings: Settings,
     random: np.random.Generator,
     progress: Progress | None,
+    checkpoint: Checkpoint,
 ) -> list[FittedLevel]:
     """Cluster the points' graph, then the cluster graph, then its cluster graph, as published."""
     levels: list[FittedLevel] = []
     below, chained = sample, None
     for size, method in zip(settings.levels, settings.methods, strict=True):
         began = time.perf_counter()
-        found = find(below, size, method, random, progress)
+        found = _found(below, size, method, random, progress, checkpoint)
         if levels:
             levels[-1] = replace(levels[-1], parents=found.memberships)
         chained = found.memberships if chained is None else chained @ found.memberships
@@ -84,8 +91,33 @@ def _climb_published(
     return levels
 
 
+def _found(
+    below: Sample, size: int, method: Method, random: np.random.Generator, progress: Progress | None,
+    checkpoint: Checkpoint,
+) -> Clustering:  # fmt: skip
+    """Cluster what is below a level, or read how it was clustered before."""
+
+    def unpack(content: Any, unpacker: Unpacker) -> Clustering:
+        found = unpack_clustering(content, unpacker)
+        check_memberships(found.memberships, "checkpoint", (len(below), size))
+        return found
+
+    return checkpoint.step(
+        f"clustering-{size}",
+        lambda: find(below, size, method, random, progress),
+        pack_clustering,
+        unpack,
+        random,
+    )
+
+
 def _descend(
-    work: Work, method: Relation, settings: Settings, progress: Progress | None, deadline: Deadline
+    work: Work,
+    method: Relation,
+    settings: Settings,
+    progress: Progress | None,
+    deadline: Deadline,
+    checkpoint: Checkpoint,
 ) -> list[FittedLevel]:
     """Divide the graph of the points from the top level down, and make all levels soft on it.
 
@@ -94,7 +126,7 @@ def _descend(
     finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
-    division = Division(graph, len(sizes), progress, deadline)
+    division = Division(graph, len(sizes), progress, deadline, checkpoint=checkpoint)
     labels: list[Array] = []
     seconds: list[float] = []
     for size in reversed(sizes):
@@ -103,10 +135,10 @@ def _descend(
         seconds.insert(0, time.perf_counter() - began)
     del division  # it holds several numbers for each node
     groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
-    blocks = OneBlock(graph, work.degrees)
+    blocks = KeptBlocks(graph, work.degrees, checkpoint, deadline)
     divided = blocks.begin(one_cluster_each(labels[0], sizes[0]))
     del labels
-    found = descend(blocks, divided, groups, method, progress, deadline)
+    found = descend(blocks, divided, groups, method, progress, blocks.deadline)
     chained = accumulate(found.parents, matmul, initial=found.finest.held)
     levels = zip(chained, found.graphs, [*found.parents, None], found.courses, seconds, strict=True)
     return [

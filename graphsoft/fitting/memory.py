@@ -9,7 +9,7 @@ figures that were measured on clustered points and on networks, see ``examples/b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.mapped import is_mapped
+from graphsoft.methods.relation import by_likelihood
 from graphsoft.neighbors.descent import MAX_REVERSE, SKETCH
 from graphsoft.neighbors.nearest import MORE, MORE_BY_PYNNDESCENT, search_within
 from graphsoft.parallel import ELEMENTS_PER_BLOCK, thread_count
@@ -60,6 +61,9 @@ WORD_SKEW = 10
 OF_NODE, OF_DIVISION = 60, 80
 # Copies of the finest memberships in a sweep: before it, after it, gains of both kinds, and their pieces.
 OF_SWEEP = 7
+# With dense support: tables of all nodes and all clusters of the finest level, before and after a sweep, and
+# one that is made of them at the beginning and at the end.
+DENSE_TABLES = 3
 # For each neighbor that pynndescent lists: lists with scores and flags, new and old candidates with
 # priorities, the result, and a part of the trees.
 OF_PYNNDESCENT = 36
@@ -93,6 +97,8 @@ class Extent:
         Whether the features are in a file, and so is what is derived from them.
     own_search : bool
         Whether the caller's own search finds the neighbors, of which nothing is known.
+    dense : bool
+        Whether every node holds a number for each cluster of the finest level while this is refined.
     """
 
     count: int
@@ -103,6 +109,7 @@ class Extent:
     entries: int | None = None
     in_file: bool = False
     own_search: bool = False
+    dense: bool = False
 
     @property
     def flat(self) -> bool:
@@ -277,6 +284,8 @@ def _clustering(extent: Extent, levels: Sequence[int]) -> float:
     finest = membership * count * held[0]
     ends = SINGLE * count * len(levels)
     sweeping = finest * (OF_SWEEP + len(levels)) + 4 * ends
+    if extent.dense:
+        sweeping += DENSE_TABLES * NUMBER * count * levels[0]
     # pieces, all of them, one half, the other, and the sum
     links = 5 * membership * levels[0] * min(levels[0], LINKED * held[0])
     linking = finest * len(levels) + 2 * membership * count * sum(held) + ends + links
@@ -300,6 +309,8 @@ def check_memory(given: Graph | Features, settings: Settings) -> None:
         extent, kind = Extent(len(given), 1, entries=given.adjacency.nnz), "nodes"
     else:
         extent, kind = _extent_of(given, settings.n_neighbors), "points"
+    method = settings.methods[0]
+    extent = replace(extent, dense=by_likelihood(method) and method.support == "dense")
     need, available = needed(extent, levels), available_memory()
     if not need.stages or need.peak <= available:
         return
@@ -307,7 +318,8 @@ def check_memory(given: Graph | Features, settings: Settings) -> None:
         f"{extent.count:,} {kind} need about {memory_text(need.peak)} more, for {need.stage}, "
         f"and {memory_text(available)} are available"
     )
-    remedy = f"{REMEDIES[need.stage]}, a part of the {kind}, or a larger machine"
+    adaptive = "adaptive support, " if extent.dense and need.stage == "clustering" else ""
+    remedy = f"{adaptive}{REMEDIES[need.stage]}, a part of the {kind}, or a larger machine"
     if need.peak > (1 + UNCERTAINTY) * available:
         raise NotEnoughMemory("X", problem, f"use {remedy}")
     warn(f"X: {problem}; if that is too little, use {remedy}")

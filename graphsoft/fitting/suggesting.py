@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from graphsoft.engine.counting import (
     evidence_for_counts,
 )
 from graphsoft.errors import warn
-from graphsoft.fitting.settings import Settings, refuse_feature_methods
+from graphsoft.fitting.settings import Settings, falling_sizes, refuse_feature_methods
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import integer
 from graphsoft.methods import Sample
+from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
+from graphsoft.storage.packing import Unpacker
 
 __all__ = ["Candidate", "Suggestion", "levels_down_to", "suggest", "with_suggested_levels", "within_limits"]
 
@@ -213,20 +216,33 @@ def _candidates(found: Evidence, scores: Array) -> tuple[Candidate, ...]:
 
 
 def with_suggested_levels(
-    sample: Sample, settings: Settings, random: np.random.Generator | None, progress: Progress | None
+    sample: Sample,
+    settings: Settings,
+    random: np.random.Generator | None,
+    progress: Progress | None,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> tuple[Settings, tuple[str, ...]]:
     """Let the graph choose the levels: the settings with them, and why they are these."""
     children = settings.min_children, settings.max_children
-    found = suggest(sample.graph, random, progress, children)
-    methods = settings.methods * len(found.levels)
+
+    def choose() -> tuple[tuple[int, ...], str, bool]:
+        found = suggest(sample.graph, random, progress, children)
+        return found.levels, found.reason, found.sure
+
+    def unpack(content: Any, unpacker: Unpacker) -> tuple[tuple[int, ...], str, bool]:
+        levels, reason, sure = content
+        return tuple(falling_sizes(levels, len(sample))), str(reason), bool(sure)
+
+    levels, reason, sure = checkpoint.step("levels", choose, lambda found, packer: found, unpack, random)
+    methods = settings.methods * len(levels)
     if sample.given_features is None:
-        refuse_feature_methods(methods, [len(sample), *found.levels])
-    if not found.sure:
+        refuse_feature_methods(methods, [len(sample), *levels])
+    if not sure:
         remedy = "name the levels if you know better"
-        warn(f"levels: 'auto' took {found.clusters} at the top, although no number stands out; {remedy}")
-    sizes = ", ".join(map(str, found.levels))
-    chosen = replace(settings, levels=found.levels, methods=methods)
-    return chosen, (f"levels chosen: {sizes} clusters; {found.reason}",)
+        warn(f"levels: 'auto' took {levels[-1]} at the top, although no number stands out; {remedy}")
+    sizes = ", ".join(map(str, levels))
+    chosen = replace(settings, levels=levels, methods=methods)
+    return chosen, (f"levels chosen: {sizes} clusters; {reason}",)
 
 
 def levels_down_to(top: int, points: int, scores: dict[int, float]) -> tuple[int, ...]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import os
 import re
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,16 @@ import numpy as np
 from graphsoft.aliases import Progress
 from graphsoft.errors import InputError, shown
 
-__all__ = ["DEFAULT_SEED", "byte_count", "callback", "choice", "generator", "integer", "number"]
+__all__ = [
+    "DEFAULT_SEED",
+    "byte_count",
+    "callback",
+    "choice",
+    "folder_named",
+    "generator",
+    "integer",
+    "number",
+]
 
 # Used where the caller gives no seed, so that the same call gives the same answer.
 DEFAULT_SEED = 0
@@ -123,6 +134,23 @@ def callback(argument: str, value: Progress | bool | None) -> Progress | None:
     if value is None or callable(value):
         return value
     raise InputError(argument, f"got {shown(value)}", "use True, None or a function (stage, done, total)")
+
+
+def folder_named(argument: str, value: Any) -> Path:
+    """Return the absolute path of a folder, which need not be there.
+
+    Examples
+    --------
+    >>> folder_named("directory", "run").name
+    'run'
+    """
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
+        raise InputError(argument, f"got {shown(value)}", "name a directory")
+    folder = Path(value).absolute()
+    # unlike that of Path, this takes names that are too long
+    if os.path.exists(folder) and not folder.is_dir():
+        raise InputError(argument, f"{str(value)!r} is a file", "name a directory")
+    return folder
 
 
 def generator(argument: str, value: Any) -> np.random.Generator | None:

@@ -34,6 +34,7 @@ __all__ = [
     "Method",
     "Sample",
     "check_found",
+    "pack_clustering",
     "reads_of",
     "takes_pairs",
     "unpack_clustering",
@@ -176,22 +177,27 @@ class Clustering(SoftClusters):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; :func:`graphsoft.load` reads it."""
-        memberships, nodes = self.memberships, self.nodes
-        check_memberships(memberships, "clustering")
-        if len(nodes) not in (0, memberships.shape[0]):
-            problem = f"has {len(nodes)} names for {memberships.shape[0]} points"
-            raise InputError("clustering", problem, REMEDY)
         packer = Packer()
-        content = {
-            **pack_record(self, FIELDS, "clustering"),
-            "memberships": packer.matrix("memberships", memberships),
-            "nodes": pack_names(nodes),
-        }
+        content = pack_clustering(self, packer)
         write_container(path, "clustering", content, packer.arrays, installed_version())
 
     def __repr__(self) -> str:
         points, clusters = self.memberships.shape
         return f"Clustering({points} points in {clusters} clusters: {self.status})"
+
+
+def pack_clustering(clustering: Clustering, packer: Packer) -> dict[str, Any]:
+    """Check a clustering, describe it, and add its arrays."""
+    memberships, nodes = clustering.memberships, clustering.nodes
+    check_memberships(memberships, "clustering")
+    if len(nodes) not in (0, memberships.shape[0]):
+        problem = f"has {len(nodes)} names for {memberships.shape[0]} points"
+        raise InputError("clustering", problem, REMEDY)
+    return {
+        **pack_record(clustering, FIELDS, "clustering"),
+        "memberships": packer.matrix("memberships", memberships),
+        "nodes": pack_names(nodes),
+    }
 
 
 def unpack_clustering(packed: dict[str, Any], unpacker: Unpacker) -> Clustering:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.distributed.directories import checked_directory, faults_of, refuse_folder_of
+from graphsoft.distributed.directories import faults_of, refuse_folder_of
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.files import Unreadable, rows_in_sections
 from graphsoft.distributed.finishing import check_result
@@ -36,6 +36,7 @@ from graphsoft.distributed.summary import (
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import InputError
 from graphsoft.fitting.memory import memory_text
+from graphsoft.input.checks import folder_named
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.result.new_rows import check_width, refuse_columns, warn_of_empty
 from graphsoft.result.stored_files import StoredFiles, opened
@@ -78,7 +79,7 @@ def place(
         The directory, which holds their memberships and labels.
     """
     refuse_unpredictable(files)
-    folder = checked_directory(directory)
+    folder = folder_named("directory", directory)
     refuse_folder_of(X, folder, directory)
     if (folder / SUMMARY).exists():
         remedy = "give another directory for the new points"

@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from graphsoft.distributed.directories import checked_directory
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.summary import read_summary
 from graphsoft.errors import InputError
+from graphsoft.input.checks import folder_named
 from graphsoft.result import stored_tables
 from graphsoft.result.levels_in_order import LevelsInOrder
 from graphsoft.result.naming import checked_cluster_names, with_names
@@ -49,7 +49,7 @@ class StoredResult(LevelsInOrder[Each]):
         InputError
             If there is none, if its run was not finished, or if its summary was damaged.
         """
-        place, name = checked_directory(directory), cls.kind.summary_name
+        place, name = folder_named("directory", directory), cls.kind.summary_name
         if not (place / name).is_file():
             problem = (
                 f"{str(directory)!r} has no {name}, so it is no directory of such a run, or the run was "

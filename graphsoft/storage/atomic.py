@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from graphsoft.errors import InputError, shown
+from graphsoft.storage.locking import claimed, delete_abandoned
 
-__all__ = ["PathLike", "check_target", "sync_directory", "write_atomic"]
+__all__ = ["PathLike", "check_target", "delete_spares", "spare_of", "sync_directory", "write_atomic"]
 
 PathLike = str | os.PathLike[str]
 
 # The spare file's name begins with that of the target, cut so that it stays below the usual 255 bytes.
 NAME_LENGTH = 50
+SPARE_END = re.compile(r"[0-9a-f]{8}\.tmp")
 
 
 def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     """Write a file so that at any moment `path` is either what it was or what it will be.
+
+    What processes that were killed have left of earlier attempts is deleted.
 
     Parameters
     ----------
@@ -42,24 +49,52 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     target = check_target(path)
     replaced = target.exists()
     mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
-    spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
-    try:
-        # with the old file's mode from the start, so that nobody else can read what is written
-        handle = os.open(spare, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with open(handle, "w+b") as file:
+    delete_spares(target)
+    with _spare_file(target, mode) as (spare, file):
+        with file:
             writer(file)
             file.flush()
             os.fsync(file.fileno())
         if replaced:
             os.chmod(spare, mode)  # because the system has removed the bits of the umask
         os.replace(spare, target)
+    sync_directory(target.parent)
+
+
+@contextmanager
+def _spare_file(target: Path, mode: int) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Make a file beside the target, claimed by this process; after an error it is gone."""
+    spare = spare_of(target)
+    try:
+        while True:
+            # with the old file's mode from the start, so that nobody else can read what is written
+            handle = os.open(spare, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+            with open(handle, "w+b") as file, claimed(handle):
+                if os.path.exists(spare):  # else another process took it for abandoned before it was claimed
+                    yield spare, file
+                    return
     except BaseException as error:
         with contextlib.suppress(OSError):  # of a directory that cannot be read
             spare.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(spare), spare):
             error.filename, error.filename2 = str(target), None
         raise
-    sync_directory(target.parent)
+
+
+def spare_of(target: Path) -> Path:
+    """Name a file or folder beside the target, in which it can be prepared."""
+    return target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
+
+
+def delete_spares(target: Path) -> None:
+    """Delete what processes that were killed have left beside the target."""
+    begin = f".{target.name[:NAME_LENGTH]}."
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        found = [entry for entry in entries if entry.name.startswith(begin)]
+        for entry in found:
+            if SPARE_END.fullmatch(entry.name[len(begin) :]):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                delete_abandoned(Path(entry.path), shutil.rmtree if is_folder else os.unlink)
 
 
 def check_target(path: PathLike) -> Path:

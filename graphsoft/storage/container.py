@@ -12,6 +12,7 @@ memory in proportion to the size of the file, whatever the file says.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -125,8 +126,19 @@ def write_container(
         digest = _digest(file, file.seek(-COMMENT_BYTES, io.SEEK_END))
         file.seek(-COMMENT_BYTES, io.SEEK_END)
         file.write(MAGIC + digest)
+        _check_written(file)
 
     write_atomic(path, write)
+
+
+def _check_written(file: IO[bytes]) -> None:
+    """Refuse an archive that no reader would take: zipfile writes others where it believes it cannot seek."""
+    try:
+        size = file.seek(0, io.SEEK_END)
+        for entry in _entries(file):
+            _place(file, entry, size)
+    except UNSOUND as error:
+        raise OSError(errno.EIO, f"what was written cannot be read again: {cause_of(error)}") from error
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from graphsoft.errors import InputError
-from graphsoft.storage.atomic import NAME_LENGTH, PathLike, check_target, sync_directory
+from graphsoft.storage.atomic import PathLike, check_target, delete_spares, spare_of, sync_directory
+from graphsoft.storage.locking import claimed
 
 __all__ = ["check_new_folder", "write_new_folder"]
 
@@ -27,6 +28,8 @@ def check_new_folder(path: PathLike) -> Path:
 def write_new_folder(path: PathLike, writer: Callable[[Path], object]) -> None:
     """Make a folder of which, at any moment, all is there or nothing.
 
+    What processes that were killed have left of earlier attempts is deleted.
+
     Parameters
     ----------
     path : path-like
@@ -43,9 +46,8 @@ def write_new_folder(path: PathLike, writer: Callable[[Path], object]) -> None:
     (['new'], 'hello')
     """
     target = check_new_folder(path)
-    spare = target.with_name(f".{target.name[:NAME_LENGTH]}.{secrets.token_hex(4)}.tmp")
-    spare.mkdir()
-    try:
+    delete_spares(target)
+    with _spare_folder(target) as spare:
         writer(spare)
         for place, _, files in os.walk(spare):
             for name in files:
@@ -54,10 +56,37 @@ def write_new_folder(path: PathLike, writer: Callable[[Path], object]) -> None:
         if target.exists():
             target.rmdir()
         os.replace(spare, target)
+    sync_directory(target.parent)
+
+
+@contextmanager
+def _spare_folder(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target, claimed by this process; after an error it is gone."""
+    spare = spare_of(target)
+    try:
+        while True:
+            with _claimed_folder(spare):
+                if spare.exists():  # else another process took it for abandoned before it was claimed
+                    yield spare
+                    return
     except BaseException:
         shutil.rmtree(spare, ignore_errors=True)
         raise
-    sync_directory(target.parent)
+
+
+@contextmanager
+def _claimed_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and claim it where folders can be opened."""
+    folder.mkdir()
+    if not hasattr(os, "O_DIRECTORY"):
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with claimed(handle):
+            yield
+    finally:
+        os.close(handle)
 
 
 def _sync_file(path: Path) -> None:
