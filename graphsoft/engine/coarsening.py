@@ -157,7 +157,7 @@ def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array)
 
 
 def without_copies(graph: Graph) -> tuple[Graph, Array]:
-    """Make identical points one node: the smaller graph, and the node of every point.
+    """Make identical points one node: the smaller graph, with sorted columns, and the node of every point.
 
     Examples
     --------
@@ -168,7 +168,10 @@ def without_copies(graph: Graph) -> tuple[Graph, Array]:
     """
     if graph.duplicates is None:
         return graph, np.arange(len(graph))
-    return contracted(graph, graph.duplicates, int(graph.duplicates.max()) + 1), graph.duplicates
+    groups = int(graph.duplicates.max()) + 1
+    summed = summed_rows(graph.adjacency, graph.duplicates, groups, graph.duplicates, groups)
+    summed.sort_indices()  # where nodes look alike, the order of their neighbors decides
+    return Graph(summed, range(groups)), graph.duplicates
 
 
 def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
