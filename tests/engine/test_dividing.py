@@ -155,13 +155,12 @@ def test_as_many_components_as_groups_are_the_groups(sizes):
         assert {labels[i] for i in range(270, 282)} == {0}
 
 
-def test_islands_that_are_most_of_a_graph_are_no_strays(sizes):
+def test_islands_that_are_most_of_a_graph_are_no_strays():
     # the largest component is heavy enough for a group, and all others together are three times as heavy
     graph = parts(nx.cycle_graph(50), *[nx.cycle_graph(3)] * 50)
-    (labels,) = divisions(graph, [4])
-    sizes = np.bincount(labels)
-    assert sizes.max() == 51
-    assert set(labels[50:]) & set(labels[:50]) == {labels[0]}
+    labels = np.array(divisions(graph, [4])[0])
+    assert np.bincount(labels).max() < 70  # not all islands join one group, which would have more than 150
+    assert [len(set(labels[graph.components == part])) for part in range(51)] == [1] * 51
 
 
 def test_no_groups_are_made_up_of_strays(sizes):
