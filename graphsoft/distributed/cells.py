@@ -27,10 +27,13 @@ __all__ = ["choose_cells", "lends_needed", "sample_size"]
 
 CELLS_EACH, FEWER_EACH, MANY_CELLS = 16, 4, 1024  # in a partition; fewer where there would be many cells
 MOST_LINKED = 1 << 12  # cells whose distances from each other are in memory
+LISTS_EACH = 4  # a cell holds about so many times the neighbors of a row, or it would cut most lists
 ROWS_EACH, MIN_SAMPLE = 32, 20_000  # of the sample, for each cell and in all
 SWEEPS, ROUNDS = 12, 4
 FULL = 0.25  # a cell with more than this part of a partition's rows is split
-ENOUGH = 0.97  # of the true neighbors can be found
+# Of the true neighbors that can be found. Those that are missing are replaced by others further away, which
+# joins islands that are none.
+ENOUGH = 0.99
 
 
 def check_metric(metric: str, sparse: bool, partitions: int) -> None:
@@ -93,7 +96,8 @@ def lends_needed(run: Run, source: Source, plan: Plan) -> tuple[int, float]:
 
 def _wanted_cells(plan: Plan) -> int:
     few = max(MANY_CELLS, FEWER_EACH * plan.partitions)
-    return min(CELLS_EACH * plan.partitions, few)
+    large = max(plan.partitions, plan.rows // (LISTS_EACH * plan.n_neighbors))
+    return min(CELLS_EACH * plan.partitions, few, large)
 
 
 def sample_size(plan: Plan) -> int:

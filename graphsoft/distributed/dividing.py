@@ -14,6 +14,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
+from graphsoft.engine.ordering import in_clumps
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
@@ -100,13 +101,14 @@ def divide_levels(where: Where, levels: Sequence[int], limits: Limits) -> Mappin
     if levels[0] > adjacency.shape[0]:
         problem = f"asks for {levels[0]} clusters, and the small graph has {adjacency.shape[0]} nodes"
         raise InputError("levels", problem, "ask for fewer clusters")
-    graph = Graph(adjacency, range(adjacency.shape[0]))
+    moved = in_clumps(Graph(adjacency, range(adjacency.shape[0])))  # as one machine does it
     del adjacency
+    graph = moved.graph
     division, labels = Division(graph, len(levels), edges=edges), list[Array]()
     for size in reversed(levels):
         labels.insert(0, division.into(size))
     del division  # it holds several numbers for each node
     groups = grouped_levels(graph, labels, levels, limits)
     arrays = {f"groups-{level}": each.indices.astype(np.int32) for level, each in enumerate(groups)}
-    where.write({"labels": labels[0].astype(np.int32), **arrays})
+    where.write({"labels": labels[0][moved.places].astype(np.int32), **arrays})
     return {"nodes": len(graph), "entries": graph.adjacency.nnz, **arrays}

@@ -37,6 +37,9 @@ MAX_PIECES = 512
 # A component lighter than this part of an average cluster gets no cluster of its own, unless the graph has
 # just as many components of at least the second part as there are to be clusters.
 STRAY_MASS, COUNTED_MASS = 0.1, 0.001
+# Strays together are at most this part of the graph. Where most of it is small islands, these are what there
+# is to cluster, and must not all join the largest of them.
+ALL_STRAYS = 0.5
 
 
 def contracted(graph: Graph, group: Array, groups: int) -> Graph:
@@ -158,7 +161,7 @@ def merge_round(graph: Graph, max_merges: int, edges: sp.csr_array, keys: Array)
 
 
 def without_copies(graph: Graph) -> tuple[Graph, Array]:
-    """Make identical points one node: the smaller graph, and the node of every point.
+    """Make identical points one node: the smaller graph, with sorted columns, and the node of every point.
 
     Examples
     --------
@@ -169,14 +172,17 @@ def without_copies(graph: Graph) -> tuple[Graph, Array]:
     """
     if graph.duplicates is None:
         return graph, np.arange(len(graph))
-    return contracted(graph, graph.duplicates, int(graph.duplicates.max()) + 1), graph.duplicates
+    groups = int(graph.duplicates.max()) + 1
+    summed = summed_rows(graph.adjacency, graph.duplicates, groups, graph.duplicates, groups)
+    summed.sort_indices()  # where nodes look alike, the order of their neighbors decides
+    return Graph(summed, range(groups)), graph.duplicates
 
 
 def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
     """Find the nodes in components too light for a cluster of their own, if `count` clusters are wanted.
 
     A component lighter than a tenth of an average cluster gets none, unless the graph has exactly `count`
-    components of at least a thousandth of one.
+    components of at least a thousandth of one, or such light ones make up more than half of its mass.
 
     Parameters
     ----------
@@ -202,7 +208,8 @@ def strays(graph: Graph, count: int, homes: Array | None = None) -> Array:
     average = mass.sum() / count
     counted = mass >= COUNTED_MASS * average
     light = ~counted if np.count_nonzero(counted) == count else mass < STRAY_MASS * average
-    if mass.sum() == 0 or np.count_nonzero(~taken(light, graph.components)) < count:
+    most = mass[light].sum() > ALL_STRAYS * mass.sum()
+    if most or mass.sum() == 0 or np.count_nonzero(~taken(light, graph.components)) < count:
         light[:] = False
     found = taken(light, graph.components)
     if homes is not None and found.any():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.deadline import Deadline
-from graphsoft.engine.blocks import Look, OneBlock, State, Step
+from graphsoft.engine.blocks import Found, Join, Look, OneBlock, State, Step
 from graphsoft.engine.polishing import Log
 from graphsoft.graph.graph import Graph
 from graphsoft.storage.checkpoint import Checkpoint
@@ -66,12 +66,10 @@ class KeptBlocks(OneBlock):
             self._keep()
         return found
 
-    def look(
-        self, work: Look, state: State, others: Sequence[State] = (), **known: Any
-    ) -> list[Mapping[str, Any]]:
-        """Compute a few numbers or small arrays; from then on nothing is kept, for little is left to do."""
+    def look(self, work: Look, join: Join, state: State, others: Sequence[State] = (), **known: Any) -> Found:
+        """Compute a few numbers, arrays or matrices; then nothing more is kept, for little is left to do."""
         self._looked_at = True
-        return super().look(work, state, others, **known)
+        return super().look(work, join, state, others, **known)
 
     def forget(self, state: State) -> None:
         """Leave a state out of the file."""

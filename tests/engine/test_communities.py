@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.engine import communities
+from graphsoft.engine import coarsening, communities
 from graphsoft.engine.communities import evidence_for_communities
 from graphsoft.engine.scales import Layer
 from naive import communities as naive
@@ -107,7 +107,7 @@ def test_groupings_have_the_sizes_asked_for_and_leave_strays_out():
 
 
 def test_no_more_groups_are_counted_than_are_left_without_strays():
-    # a path without a fifth of its edges falls into pieces, most of which are strays
+    # a path without a fifth of its edges falls into pieces, most of which are strays if so many may be
     made, grouped = [], communities._groupings
 
     def counted(graph, sizes):
@@ -116,6 +116,7 @@ def test_no_more_groups_are_counted_than_are_left_without_strays():
         return found
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coarsening, "ALL_STRAYS", 1.0)
         patch.setattr(communities, "_groupings", counted)
         found = evidence_for_communities(graphsoft.as_graph(nx.path_graph(3000)))
     assert {len(column) for column in (found.falls, found.stability, found.held_out)} == {len(found.sizes)}

@@ -131,7 +131,7 @@ def test_a_division_into_as_many_groups_changes_nothing(sizes):
 @given(graphs(weights=plain), st.integers(1, 8))
 def test_strays(graph, count):
     W = graph.adjacency.toarray()
-    bars = coarsening.STRAY_MASS, coarsening.COUNTED_MASS
+    bars = coarsening.STRAY_MASS, coarsening.COUNTED_MASS, coarsening.ALL_STRAYS
     assert strays(graph, count).tolist() == naive.strays(W, graph.components, count, *bars).tolist()
 
 
@@ -153,6 +153,14 @@ def test_as_many_components_as_groups_are_the_groups(sizes):
     for count in (2, 3, 5, 7):
         (labels,) = divisions(graph, [count])
         assert {labels[i] for i in range(270, 282)} == {0}
+
+
+def test_islands_that_are_most_of_a_graph_are_no_strays():
+    # the largest component is heavy enough for a group, and all others together are three times as heavy
+    graph = parts(nx.cycle_graph(50), *[nx.cycle_graph(3)] * 50)
+    labels = np.array(divisions(graph, [4])[0])
+    assert np.bincount(labels).max() < 70  # not all islands join one group, which would have more than 150
+    assert [len(set(labels[graph.components == part])) for part in range(51)] == [1] * 51
 
 
 def test_no_groups_are_made_up_of_strays(sizes):

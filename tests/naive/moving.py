@@ -153,10 +153,10 @@ def move_dense(W, d, homes, pull, rounds, labels):
 # Strays
 
 
-def strays(W, component, count, stray, counted):
+def strays(W, component, count, stray, counted, most):
     """Tell which nodes lie in components too light for a cluster of their own.
 
-    None do if there is no mass, or too few other nodes would be left.
+    None do if there is no mass, or too few other nodes would be left, or they have too much of the mass.
     """
     mass = {part: W[component == part].sum() for part in set(component.tolist())}
     average = W.sum() / count
@@ -164,7 +164,8 @@ def strays(W, component, count, stray, counted):
     if len(enough) != count:
         enough = [part for part in mass if mass[part] >= stray * average]
     light = ~np.isin(component, enough)
-    return light if W.any() and (~light).sum() >= count else np.zeros_like(light)
+    few = W[light].sum() <= most * W.sum()
+    return light if W.any() and few and (~light).sum() >= count else np.zeros_like(light)
 
 
 def agreement(one, other, masses):
