@@ -49,6 +49,8 @@ class Division:
     edges : float, optional
         How many edges the graph has, or the one that it was contracted from: the fewer, the less of a small
         graph is certain.
+    homes : ndarray of shape (n,), optional
+        The group of each node to begin with, numbered from 0; one for all if not given.
 
     Examples
     --------
@@ -68,12 +70,13 @@ class Division:
         progress: Progress | None = None,
         deadline: Deadline = NEVER,
         edges: float | None = None,
+        homes: Array | None = None,
     ) -> None:
         self._layer = Layer.of(graph)
         self._edges = graph.adjacency.nnz / 2 if edges is None else edges
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._deadline = deadline
-        self._labels = np.zeros(len(graph), dtype=np.int32)
+        self._labels: Array = np.zeros(len(graph), dtype=np.int32) if homes is None else homes
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
 
     def into(self, count: int) -> Array:

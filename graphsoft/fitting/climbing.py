@@ -16,12 +16,12 @@ from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import assess
 from graphsoft.engine.blocks import OneBlock
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
-from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.fitted import FittedLevel
+from graphsoft.fitting.islands import divided_levels
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
@@ -46,7 +46,7 @@ def fit(
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        levels = _descend(work, methods[0], settings, progress, deadline)
+        levels = _descend(work, sample.given_features, methods[0], settings, progress, deadline)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress)
@@ -85,8 +85,9 @@ def _climb_published(
 
 
 def _descend(
-    work: Work, method: Relation, settings: Settings, progress: Progress | None, deadline: Deadline
-) -> list[FittedLevel]:
+    work: Work, features: Features | None, method: Relation, settings: Settings, progress: Progress | None,
+    deadline: Deadline,
+) -> list[FittedLevel]:  # fmt: skip
     """Divide the graph of the points from the top level down, and make all levels soft on it.
 
     Every level is divided within the one above, so the top level does not depend on those below. Known pairs
@@ -94,19 +95,12 @@ def _descend(
     finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
-    division = Division(graph, len(sizes), progress, deadline)
-    labels: list[Array] = []
-    seconds: list[float] = []
-    for size in reversed(sizes):
-        began = time.perf_counter()
-        labels.insert(0, division.into(size))
-        seconds.insert(0, time.perf_counter() - began)
-    del division  # it holds several numbers for each node
-    groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
-    blocks = OneBlock(graph, work.degrees)
-    divided = blocks.begin(one_cluster_each(labels[0], sizes[0]))
-    del labels
-    found = descend(blocks, divided, groups, method, progress, deadline)
+    divided = divided_levels(graph, sizes, features, work.node, settings.n_neighbors, progress, deadline)
+    groups = grouped_levels(graph, divided.labels, sizes, _limits(settings, work.pairs), progress)
+    blocks, seconds = OneBlock(graph, work.degrees), divided.seconds
+    begun = blocks.begin(one_cluster_each(divided.labels[0], sizes[0]))
+    del divided
+    found = descend(blocks, begun, groups, method, progress, deadline)
     chained = accumulate(found.parents, matmul, initial=found.finest.held)
     levels = zip(chained, found.graphs, [*found.parents, None], found.courses, seconds, strict=True)
     return [

@@ -1,0 +1,151 @@
+"""Division of a graph whose components are more than the clusters of upper levels.
+
+No edge says which components belong together, but features do. So the components become points themselves,
+the means of their features, which are joined to their nearest neighbors; the upper levels divide this graph,
+and the levels below divide the graph of the points within them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphsoft.aliases import Array, Progress
+from graphsoft.deadline import NEVER, Deadline
+from graphsoft.engine.coarsening import strays
+from graphsoft.engine.dividing import Division
+from graphsoft.graph.features import Features
+from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import joined_to_nearest
+from graphsoft.linalg.csr import inverse_or_zero
+from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.neighbors.points import DIRECTIONS, NORMS
+from graphsoft.parallel import blocks
+
+__all__ = ["Divided", "divided_levels", "heavy_components"]
+
+NUMBERS_AT_ONCE = 1 << 22  # of features
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """A division into the clusters of all levels.
+
+    Attributes
+    ----------
+    labels : list of ndarray of shape (n,)
+        The cluster of each node on each level, finest first.
+    seconds : list of float
+        What each level took.
+    """
+
+    labels: list[Array]
+    seconds: list[float]
+
+
+def divided_levels(
+    graph: Graph,
+    sizes: Sequence[int],
+    features: Features | None = None,
+    node: Array | None = None,
+    n_neighbors: int = 10,
+    progress: Progress | None = None,
+    deadline: Deadline = NEVER,
+) -> Divided:
+    """Divide a graph from the top level down, each level within the one above.
+
+    Parameters
+    ----------
+    graph : Graph
+    sizes : sequence of int
+        Clusters of each level, finest first.
+    features : Features, optional
+        Of points.
+    node : ndarray of int, optional
+        The node of each of these points; by default each is its own.
+    n_neighbors : int
+        To how many of the nearest a component is joined.
+    progress : callable, optional
+    deadline : Deadline
+
+    Examples
+    --------
+    Of four islands on a line, the first two and the last two are near each other:
+
+    >>> from graphsoft.graph.reading import as_graph
+    >>> rows = np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0], [60.0], [61.0]])
+    >>> found = divided_levels(as_graph(rows, n_neighbors=1), [4, 2], Features(rows), n_neighbors=1)
+    >>> [labels.tolist() for labels in found.labels]
+    [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1]]
+    """
+    began = time.perf_counter()
+    fewer = [False if features is None else size < heavy_components(graph, size) for size in sizes]
+    upper = sizes[fewer.index(True) :] if True in fewer else []
+    found, start = Divided([], []), None
+    if upper and features is not None:
+        island = graph.components if node is None else graph.components[node]
+        weight = graph.degrees if node is None else graph.degrees[node]
+        means = Features(_central_rows(features, island, weight), features.metric)
+        islands = _joined(means, np.bincount(graph.components, graph.degrees), n_neighbors)
+        if int(islands.components.max()) + 1 < len(islands):
+            of_islands = divided_levels(islands, upper, means, None, n_neighbors)
+            found = Divided([labels[graph.components] for labels in of_islands.labels], of_islands.seconds)
+            found.seconds[-1] += time.perf_counter() - began - sum(found.seconds)
+            start = found.labels[0]
+    lower = sizes[: len(sizes) - len(found.labels)]
+    division = Division(graph, len(lower), progress, deadline, homes=start)
+    for size in reversed(lower):
+        began = time.perf_counter()
+        found.labels.insert(0, division.into(size))
+        found.seconds.insert(0, time.perf_counter() - began)
+    return found
+
+
+def heavy_components(graph: Graph, count: int) -> int:
+    """Count the components that are heavy enough for a cluster of their own among so many."""
+    return len(np.unique(graph.components[~strays(graph, count)]))
+
+
+def _joined(means: Features, masses: Array, n_neighbors: int) -> Graph:
+    """Join components to their nearest: the weights of points, times the root of the masses of both."""
+    count = len(means)
+    joined = joined_to_nearest(means, min(n_neighbors, count - 1), "local-scaling", "union", None, None)
+    scale = sp.diags_array(np.sqrt(masses / masses.mean()))
+    return Graph(sp.csr_array(scale @ joined.adjacency @ scale), range(count))
+
+
+def _central_rows(features: Features, island: Array, weight: Array) -> Array | sp.csr_array:
+    """Compute the mean of the rows of each component, under metrics of directions of rows of length one.
+
+    Where a mean means nothing, because numbers are compared relatively or one by one, it is the row of the
+    heaviest point instead.
+    """
+    values, count = features.values, int(island.max()) + 1
+    if features.metric not in NORMS:
+        order = np.lexsort((-weight, island))
+        return np.asarray(values[order[np.flatnonzero(np.diff(island[order], prepend=-1))]])
+    shares = one_cluster_each(island, count)
+    shares = sp.csr_array(shares @ sp.diags_array(inverse_or_zero(shares.sum(axis=0))))
+    shape = (count, values.shape[1])
+    total = sp.csr_array(shape) if sp.issparse(values) else np.zeros(shape)
+    for start, stop in blocks(len(features), max(1, NUMBERS_AT_ONCE // max(1, values.shape[1]))):
+        total = total + shares[start:stop].T @ _directions(values[start:stop], features.metric)
+    return sp.csr_array(total) if sp.issparse(values) else total
+
+
+def _directions(rows: Array | sp.csr_array, metric: str) -> Array | sp.csr_array:
+    """Give rows length one, if it is only their direction that counts."""
+    if sp.issparse(rows):
+        rows = sp.csr_array(rows, dtype=np.float64)
+        lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
+        return sp.csr_array(sp.diags_array(inverse_or_zero(lengths)) @ rows) if metric in DIRECTIONS else rows
+    rows = np.asarray(rows, dtype=np.float64)
+    if metric == "correlation":
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    if metric in DIRECTIONS:
+        rows = rows * inverse_or_zero(np.sqrt(np.square(rows).sum(axis=1)))[:, None]
+    return rows
