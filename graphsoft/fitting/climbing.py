@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from operator import matmul
 
@@ -21,7 +22,7 @@ from graphsoft.engine.ordering import in_clumps
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.fitted import FittedLevel
-from graphsoft.fitting.islands import divided_levels
+from graphsoft.fitting.islands import divided_levels, means_of_islands
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
@@ -95,7 +96,8 @@ def _descend(
     finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
-    divided = divided_levels(graph, sizes, features, work.node, settings.n_neighbors, progress, deadline)
+    means = None if features is None else partial(means_of_islands, graph, features, _rows_of_nodes(work))
+    divided = divided_levels(graph, sizes, means, settings.n_neighbors, progress=progress, deadline=deadline)
     groups = grouped_levels(graph, divided.labels, sizes, _limits(settings, work.pairs), progress)
     blocks, seconds = OneBlock(graph, work.degrees), divided.seconds
     begun = blocks.begin(one_cluster_each(divided.labels[0], sizes[0]))
@@ -110,6 +112,15 @@ def _descend(
         )
         for memberships, clusters, parents, course, divided_in in levels
     ]  # fmt: skip
+
+
+def _rows_of_nodes(work: Work) -> Array | None:
+    """Tell the first point of each node; None if each point is one."""
+    if work.node is None:
+        return None
+    first = np.empty(len(work.sample), dtype=np.int64)
+    first[work.node[::-1]] = np.arange(len(work.node))[::-1]
+    return first
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:

@@ -8,8 +8,9 @@ and the levels below divide the graph of the points within them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +27,14 @@ from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.neighbors.points import DIRECTIONS, NORMS
 from graphsoft.parallel import blocks
 
-__all__ = ["Divided", "divided_levels", "heavy_components"]
+__all__ = [
+    "Divided",
+    "central_rows",
+    "divided_levels",
+    "heavy_components",
+    "means_of_islands",
+    "sums_of_islands",
+]
 
 NUMBERS_AT_ONCE = 1 << 22  # of features
 
@@ -50,9 +58,9 @@ class Divided:
 def divided_levels(
     graph: Graph,
     sizes: Sequence[int],
-    features: Features | None = None,
-    node: Array | None = None,
+    means: Callable[[], Features] | None = None,
     n_neighbors: int = 10,
+    edges: float | None = None,
     progress: Progress | None = None,
     deadline: Deadline = NEVER,
 ) -> Divided:
@@ -63,12 +71,13 @@ def divided_levels(
     graph : Graph
     sizes : sequence of int
         Clusters of each level, finest first.
-    features : Features, optional
-        Of points.
-    node : ndarray of int, optional
-        The node of each of these points; by default each is its own.
+    means : callable, optional
+        Called without arguments where there are more components than clusters on some level; returns
+        features of the components.
     n_neighbors : int
         To how many of the nearest a component is joined.
+    edges : float, optional
+        See `Division`.
     progress : callable, optional
     deadline : Deadline
 
@@ -77,27 +86,27 @@ def divided_levels(
     Of four islands on a line, the first two and the last two are near each other:
 
     >>> from graphsoft.graph.reading import as_graph
-    >>> rows = np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0], [60.0], [61.0]])
-    >>> found = divided_levels(as_graph(rows, n_neighbors=1), [4, 2], Features(rows), n_neighbors=1)
+    >>> rows = Features(np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0], [60.0], [61.0]]))
+    >>> graph = as_graph(rows.values, n_neighbors=1)
+    >>> found = divided_levels(graph, [4, 2], partial(means_of_islands, graph, rows), n_neighbors=1)
     >>> [labels.tolist() for labels in found.labels]
     [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1]]
     """
     began = time.perf_counter()
-    fewer = [False if features is None else size < heavy_components(graph, size) for size in sizes]
-    upper = sizes[fewer.index(True) :] if True in fewer else []
     found, start = Divided([], []), None
-    if upper and features is not None:
-        island = graph.components if node is None else graph.components[node]
-        weight = graph.degrees if node is None else graph.degrees[node]
-        means = Features(_central_rows(features, island, weight), features.metric)
-        islands = _joined(means, np.bincount(graph.components, graph.degrees), n_neighbors)
+    fewer = [means is not None and size < heavy_components(graph, size) for size in sizes]
+    if means is not None and True in fewer:
+        features = means()
+        islands = _joined(features, np.bincount(graph.components, graph.degrees), n_neighbors)
         if int(islands.components.max()) + 1 < len(islands):
-            of_islands = divided_levels(islands, upper, means, None, n_neighbors)
+            upper = sizes[fewer.index(True) :]
+            further = partial(means_of_islands, islands, features)
+            of_islands = divided_levels(islands, upper, further, n_neighbors)
             found = Divided([labels[graph.components] for labels in of_islands.labels], of_islands.seconds)
             found.seconds[-1] += time.perf_counter() - began - sum(found.seconds)
             start = found.labels[0]
     lower = sizes[: len(sizes) - len(found.labels)]
-    division = Division(graph, len(lower), progress, deadline, homes=start)
+    division = Division(graph, len(lower), progress, deadline, edges, start)
     for size in reversed(lower):
         began = time.perf_counter()
         found.labels.insert(0, division.into(size))
@@ -110,31 +119,65 @@ def heavy_components(graph: Graph, count: int) -> int:
     return len(np.unique(graph.components[~strays(graph, count)]))
 
 
+def means_of_islands(graph: Graph, features: Features, rows: Array | None = None) -> Features:
+    """Compute features of the components of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    features : Features
+    rows : ndarray of int, optional
+        The row of the features that each node has; by default its own.
+    """
+    sums, counts = sums_of_islands(features, graph.components, graph.degrees, rows)
+    return Features(central_rows(sums, counts), features.metric)
+
+
+def sums_of_islands(
+    features: Features, island: Array, degrees: Array, rows: Array | None = None, count: int | None = None
+) -> tuple[Array | sp.csr_array, Array]:
+    """Add up the rows of each component, under metrics of directions rows of length one, and count them.
+
+    Where a mean means nothing, because numbers are compared relatively or one by one, the row of the heaviest
+    node stands for all.
+
+    Parameters
+    ----------
+    features : Features
+    island : ndarray of int
+        The component of each node.
+    degrees : ndarray
+    rows : ndarray of int, optional
+        See `means_of_islands`.
+    count : int, optional
+        How many components there are.
+    """
+    values, count = features.values, int(island.max()) + 1 if count is None else count
+    places = np.arange(len(island)) if rows is None else rows
+    if features.metric not in NORMS:
+        order = np.lexsort((-degrees, island))
+        heaviest = order[np.flatnonzero(np.diff(island[order], prepend=-1))]
+        return np.asarray(values[places[heaviest]]), np.ones(len(heaviest))
+    to = one_cluster_each(island, count)
+    shape = (count, values.shape[1])
+    total = sp.csr_array(shape) if sp.issparse(values) else np.zeros(shape)
+    for start, stop in blocks(len(island), max(1, NUMBERS_AT_ONCE // max(1, values.shape[1]))):
+        total = total + to[start:stop].T @ _directions(values[places[start:stop]], features.metric)
+    return sp.csr_array(total) if sp.issparse(values) else total, np.bincount(island, minlength=count)
+
+
+def central_rows(sums: Array | sp.csr_array, counts: Array) -> Array | sp.csr_array:
+    """Divide sums of rows by how many there are."""
+    central = sp.diags_array(inverse_or_zero(counts)) @ sums
+    return sp.csr_array(central) if sp.issparse(sums) else np.asarray(central)
+
+
 def _joined(means: Features, masses: Array, n_neighbors: int) -> Graph:
     """Join components to their nearest: the weights of points, times the root of the masses of both."""
     count = len(means)
     joined = joined_to_nearest(means, min(n_neighbors, count - 1), "local-scaling", "union", None, None)
     scale = sp.diags_array(np.sqrt(masses / masses.mean()))
     return Graph(sp.csr_array(scale @ joined.adjacency @ scale), range(count))
-
-
-def _central_rows(features: Features, island: Array, weight: Array) -> Array | sp.csr_array:
-    """Compute the mean of the rows of each component, under metrics of directions of rows of length one.
-
-    Where a mean means nothing, because numbers are compared relatively or one by one, it is the row of the
-    heaviest point instead.
-    """
-    values, count = features.values, int(island.max()) + 1
-    if features.metric not in NORMS:
-        order = np.lexsort((-weight, island))
-        return np.asarray(values[order[np.flatnonzero(np.diff(island[order], prepend=-1))]])
-    shares = one_cluster_each(island, count)
-    shares = sp.csr_array(shares @ sp.diags_array(inverse_or_zero(shares.sum(axis=0))))
-    shape = (count, values.shape[1])
-    total = sp.csr_array(shape) if sp.issparse(values) else np.zeros(shape)
-    for start, stop in blocks(len(features), max(1, NUMBERS_AT_ONCE // max(1, values.shape[1]))):
-        total = total + shares[start:stop].T @ _directions(values[start:stop], features.metric)
-    return sp.csr_array(total) if sp.issparse(values) else total
 
 
 def _directions(rows: Array | sp.csr_array, metric: str) -> Array | sp.csr_array:

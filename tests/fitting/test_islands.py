@@ -1,5 +1,7 @@
 """Components of a graph of points that are more than the clusters of upper levels."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft.fitting.islands import _central_rows, divided_levels, heavy_components
+from graphsoft.fitting.islands import (
+    central_rows,
+    divided_levels,
+    heavy_components,
+    means_of_islands,
+    sums_of_islands,
+)
 from graphsoft.graph.features import Features
 from graphsoft.metrics import adjusted_rand
 
@@ -91,7 +99,7 @@ def test_levels_are_nested_and_complete(seed, top, metric):
     X = 100.0 * random.normal(size=(15, 3))[island] + random.normal(size=(300, 3))
     graph = graphsoft.knn_graph(X, n_neighbors=4, metric=metric)
     sizes = [12, top]
-    found = divided_levels(graph, [12, top] if top < 12 else [12], Features(X, metric), n_neighbors=4)
+    found = divided_levels(graph, sizes, partial(means_of_islands, graph, Features(X, metric)), n_neighbors=4)
     for labels, size in zip(found.labels, sizes, strict=False):
         assert labels.dtype == np.int32
         assert np.array_equal(np.unique(labels), np.arange(size))
@@ -116,7 +124,8 @@ def test_central_rows(seed, metric):
         rows = rows - rows.mean(axis=1, keepdims=True)
     if metric in ("cosine", "correlation"):
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    for one, found in enumerate(_central_rows(Features(X, metric), island, weight)):
+    found = central_rows(*sums_of_islands(Features(X, metric), island, weight))
+    for one, row in enumerate(found):
         inside = np.flatnonzero(island == one)
         expected = X[inside[np.argmax(weight[inside])]] if metric == "canberra" else rows[inside].mean(axis=0)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
