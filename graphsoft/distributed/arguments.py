@@ -23,7 +23,7 @@ def stage_of(value: Any) -> str | None:
     Examples
     --------
     >>> stage_of(np.zeros(3)), stage_of(np.zeros(3000))
-    (None, 'known-8c4b4ed1a16bc0a1')
+    (None, 'known-2b66b4ed6c1999f4')
     """
     sparse = sp.issparse(value)
     if not (sparse or isinstance(value, np.ndarray)):

@@ -22,7 +22,7 @@ __all__ = ["built_block", "listed_rows"]
 def listed_rows(where: Where, starts: Array, moved: int) -> None:
     """Write which rows of the input a partition has; each is a node."""
     if moved:
-        rows = np.concatenate(list(_sections(where, moved, "rows")))
+        rows = np.concatenate([rows for (rows,) in _sections(where, moved, "rows")])
     else:
         rows = np.arange(starts[where.part], starts[where.part + 1], dtype=np.int64)
     where.write({"rows": rows, "node": np.arange(len(rows), dtype=np.int32)})
@@ -82,11 +82,14 @@ def built_block(where: Where, starts: Array, moved: int, kind: type) -> dict[str
 def _rows_of_partition(where: Where, moved: int, nodes: int) -> tuple[sp.csr_array, Array]:
     """Read the rows of a partition, with new numbers as columns, rising in each row; and the degrees."""
     if moved:
-        ptr = np.concatenate([[0], *_sections(where, moved, "counts")]).astype(np.int64)
-        np.cumsum(ptr, out=ptr)
-        columns = _joined(where, moved, "columns", np.empty(ptr[-1], dtype=np.int32))
-        weights = _joined(where, moved, "weights", np.empty(ptr[-1]))
-        degrees = _joined(where, moved, "degrees", np.empty(len(ptr) - 1))
+        ptr = np.concatenate([[0], *(counts for (counts,) in _sections(where, moved, "counts"))])
+        ptr = np.cumsum(ptr, dtype=np.int64)
+        columns, weights = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1])
+        degrees, entries, rows = np.empty(len(ptr) - 1), 0, 0
+        for some, theirs, sums in _sections(where, moved, "columns", "weights", "degrees"):
+            columns[entries : entries + len(some)], weights[entries : entries + len(some)] = some, theirs
+            degrees[rows : rows + len(sums)] = sums
+            entries, rows = entries + len(some), rows + len(sums)
     else:
         with where.open("sort-edges", where.part) as file:
             ptr, columns, weights, degrees = (file.array(k) for k in ("ptr", "columns", "weights", "degrees"))
@@ -96,19 +99,11 @@ def _rows_of_partition(where: Where, moved: int, nodes: int) -> tuple[sp.csr_arr
     return matrix, degrees
 
 
-def _joined(where: Where, moved: int, name: str, out: Array) -> Array:
-    """Put sections of all blocks one behind the other."""
-    filled = 0
-    for some in _sections(where, moved, name):
-        out[filled : filled + len(some)] = some
-        filled += len(some)
-    return out
-
-
-def _sections(where: Where, moved: int, name: str) -> Iterator[Array]:
+def _sections(where: Where, moved: int, *names: str) -> Iterator[list[Array]]:
+    """Read what each block has for a partition."""
     for block in range(moved):
         with where.open("move-edges", block) as file:
-            yield file.section(name, where.part)
+            yield [file.section(name, where.part) for name in names]
 
 
 def _sent(columns: Array, ptr: Array, outside: Array, starts: Array) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
-from graphsoft.distributed.routing import routed_copies, routed_rows
+from graphsoft.distributed.routing import routed_rows
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.neighbors.nearest import nearest_neighbors
@@ -93,13 +93,13 @@ def find_neighbors(
     """
     routed = routed_rows(where, chunks, sparse)
     rows, owners, points = routed.rows, routed.owners, [routed.values]
+    copies, first = routed.copies, routed.first
     del routed
     heads, node, indices, distances = _searched(points, metric, n_neighbors)
     keys = (rows[heads] << PART_BITS) | owners[heads]
     mine = owners[heads] == where.part
     places = np.cumsum(mine) - 1  # of the nodes of this partition
     own = np.flatnonzero(owners == where.part)
-    copies, first = routed_copies(where, chunks)
     node = np.append(node[own], node[np.searchsorted(rows, first)])
     own = np.append(rows[own], copies)
     order = np.argsort(own)

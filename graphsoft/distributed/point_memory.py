@@ -47,7 +47,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
     ... )
     >>> needs = bytes_needed(plan)
     >>> max(needs, key=needs.get), round(needs["find-neighbors"] / 1e6, -1)
-    ('find-neighbors', 950.0)
+    ('find-neighbors', 1060.0)
     """
     width = SINGLE * plan.features if row_bytes is None else row_bytes
     chunk = min(plan.chunk_rows, plan.rows)

@@ -20,7 +20,7 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.errors import warn
 from graphsoft.neighbors.points import Points, first_copies
 
-__all__ = ["Routed", "route", "routed_copies", "routed_rows"]
+__all__ = ["Routed", "route", "routed_rows"]
 
 
 def route(run: Run, source: Source, plan: Plan) -> Array:
@@ -108,11 +108,16 @@ class Routed:
     owners : int32 ndarray of shape (n,)
         The partition that each belongs to.
     values : ndarray or csr_array of shape (n, d)
+    copies, first : int64 ndarray
+        The other rows of the partition, and for each the identical one among `rows`; none of them if only the
+        partition's own rows are read.
     """
 
     rows: Array
     owners: Array
     values: Any
+    copies: Array
+    first: Array
 
 
 def routed_rows(
@@ -131,6 +136,7 @@ def routed_rows(
         Rising numbers of rows; no others are kept.
     """
     numbers, owners = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+    copies, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     orders, entries = [], 0
     for chunk in range(chunks):
         with where.open("route-rows", chunk) as file:
@@ -138,6 +144,9 @@ def routed_rows(
             order = np.argsort(rows, kind="stable")
             if only is not None:
                 order = order[_among(rows[order], only)]
+            if lent:
+                copies.append(file.section("copies", where.part))
+                first.append(file.section("copies-of", where.part))
             if sparse:
                 entries += int(_counts(file, where.part, lent)[order].sum())
         numbers.append(rows[order])
@@ -145,17 +154,8 @@ def routed_rows(
         orders.append(order)
     fill = _filled_sparse if sparse else _filled
     rows, owned = np.concatenate(numbers), np.concatenate(owners)
-    return Routed(rows, owned, fill(where, orders, lent, len(rows), entries))
-
-
-def routed_copies(where: Where, chunks: int) -> tuple[Array, Array]:
-    """Read the other rows of this task's partition, and for each the identical one that was routed."""
-    rows, first = [], []
-    for chunk in range(chunks):
-        with where.open("route-rows", chunk) as file:
-            rows.append(file.section("copies", where.part))
-            first.append(file.section("copies-of", where.part))
-    return np.concatenate(rows), np.concatenate(first)
+    values = fill(where, orders, lent, len(rows), entries)
+    return Routed(rows, owned, values, np.concatenate(copies), np.concatenate(first))
 
 
 def _numbers(file: ArrayFile, part: int, lent: bool) -> tuple[Array, Array]:

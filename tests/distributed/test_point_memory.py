@@ -60,6 +60,6 @@ def test_more_partitions_need_less(lends):
 def test_too_many_rows_in_a_partition_end_the_run(tmp_path):
     values = np.random.default_rng(0).normal(size=(2000, 5))
     plan = plan_of(values, 4, lends=1, max_memory=10**8, chunk_rows=500)
-    message = r"largest of 4 partitions sees [\d,]+ rows and needs \d+ MB, .* use \d partitions"
+    message = r"largest of 4 partitions sees [\d,]+ rows and needs \d+ MB, .* use \d+ partitions"
     with pytest.raises(NotEnoughMemory, match=message):
         joined_in_blocks(tmp_path, values, plan)

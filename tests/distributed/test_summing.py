@@ -119,6 +119,20 @@ class Watching(InThisProcess):
         super().submit(task, key)
 
 
+def test_partitions_open_files_of_those_around_them_only(tmp_path, monkeypatch):
+    opened, original = Counter(), Where.open
+
+    def counted(where, stage, part):
+        opened[where.stage, where.part] += 1
+        return original(where, stage, part)
+
+    monkeypatch.setattr(Where, "open", counted)
+    line = np.sort(np.random.default_rng(0).normal(size=(300, 1)), axis=0)
+    graphsoft.hierarchy(line, [6, 2], directory=tmp_path, partitions=30, n_neighbors=3)
+    for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges", "graph", "sum-edges-1"):
+        assert 1 < max(opened[stage, part] for part in range(30)) < 15
+
+
 @pytest.mark.parametrize("kind", ["points", "graph"])
 def test_tasks_are_told_as_much_of_many_partitions_as_of_few(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(arguments, "LARGE", 128)
@@ -126,9 +140,10 @@ def test_tasks_are_told_as_much_of_many_partitions_as_of_few(tmp_path, monkeypat
     monkeypatch.setattr("graphsoft.distributed.gathering.UNITS_EACH", 1)
     told = []
     for partitions in (10, 30):
-        folder = tmp_path / str(partitions)
+        folder, options = tmp_path / str(partitions), {}
         if kind == "points":  # on a line, so that a partition has to do with two others
             data = np.sort(np.random.default_rng(0).normal(size=(partitions * 12, 1)), axis=0)
+            options = {"n_neighbors": 4}
         else:
             folder.mkdir()
             ends = np.array(np.nonzero(ring_of_cliques(partitions, 8)))
@@ -136,11 +151,10 @@ def test_tasks_are_told_as_much_of_many_partitions_as_of_few(tmp_path, monkeypat
             np.savez(folder / "edges.npz", row=ends[0], col=ends[1])
             data = graphsoft.partitioned_graph(folder / "edges.npz")
         watching = Watching()
-        graphsoft.hierarchy(
-            data, [6, 2], directory=folder / "run", partitions=partitions, client=watching, n_neighbors=4
-        )
+        given = {"directory": folder / "run", "partitions": partitions}
+        graphsoft.hierarchy(data, [6, 2], client=watching, **given, **options)
         told.append(watching.longest)
     few, many = told
-    assert few.keys() & many.keys() >= {"send-home", "number-groups-1", "sum-edges-1"}
+    assert few.keys() & many.keys() >= {"send-home", "group", "graph"}
     for stage in few.keys() & many.keys():
         assert many[stage] <= few[stage] + 100, stage  # numbers have more digits
