@@ -9,13 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.island_means import means_needed
 from graphsoft.distributed.plan import PROCESS, Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
-from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.errors import InputError
+from graphsoft.fitting.islands import Islands, divided_levels
+from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
 
@@ -71,7 +73,9 @@ def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
     return min(fits, max(NODES_EACH * levels[0], FEWEST_NODES))
 
 
-def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[sp.csr_array]:
+def divide(
+    run: Run, plan: Plan, levels: Sequence[int], limits: Limits, n_neighbors: int
+) -> list[sp.csr_array]:
     """Divide the central graph into the clusters of all levels: ``divided/0``.
 
     Parameters
@@ -82,6 +86,8 @@ def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[
     levels : sequence of int
         Clusters of each level, finest first.
     limits : Limits
+    n_neighbors : int
+        To how many of the nearest a component of the graph is joined, see `graphsoft.fitting.islands`.
 
     Returns
     -------
@@ -89,25 +95,33 @@ def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[
         For every level but the top the group of each cluster, as memberships with one entry a row.
     """
     sizes = tuple(levels)
-    record = run.stage("divided", divide_levels, [0], levels=sizes, limits=limits)[0]
+    known: dict[str, Any] = {"levels": sizes, "limits": limits, "n_neighbors": n_neighbors}
+    known |= {"means": means_needed(run, plan), "metric": plan.metric}
+    record = run.stage("divided", divide_levels, [0], **known)[0]
     numbers = [record[f"groups-{level}"] for level in range(len(sizes) - 1)]
     return [one_cluster_each(each, count) for each, count in zip(numbers, sizes[1:], strict=True)]
 
 
-def divide_levels(where: Where, levels: Sequence[int], limits: Limits) -> Mapping[str, Any]:
-    """Divide the central graph from the top level down."""
+def divide_levels(
+    where: Where, levels: Sequence[int], limits: Limits, n_neighbors: int,
+    means: Array | sp.csr_array | None = None, metric: str = "",
+) -> Mapping[str, Any]:  # fmt: skip
+    """Divide the central graph from the top level down; `means` are those of its components, if needed."""
     with where.open("central", 0) as file:
         adjacency, edges = file.rows("weights"), float(file.array("edges"))
     if levels[0] > adjacency.shape[0]:
         problem = f"asks for {levels[0]} clusters, and the small graph has {adjacency.shape[0]} nodes"
         raise InputError("levels", problem, "ask for fewer clusters")
-    moved = in_clumps(Graph(adjacency, range(adjacency.shape[0])))  # as one machine does it
-    del adjacency
-    graph = moved.graph
-    division, labels = Division(graph, len(levels), edges=edges), list[Array]()
-    for size in reversed(levels):
-        labels.insert(0, division.into(size))
-    del division  # it holds several numbers for each node
+    given = Graph(adjacency, range(adjacency.shape[0]))
+    numbered = given.components
+    moved = in_clumps(given)  # as one machine does it
+    del adjacency, given
+    graph, islands = moved.graph, None
+    if means is not None:
+        first = np.unique(graph.components, return_index=True)[1]
+        features = Features(means[numbered[moved.nodes[first]]], metric)
+        islands = Islands(lambda: features, n_neighbors)
+    labels = divided_levels(graph, levels, islands, edges).labels
     groups = grouped_levels(graph, labels, levels, limits)
     arrays = {f"groups-{level}": each.indices.astype(np.int32) for level, each in enumerate(groups)}
     where.write({"labels": labels[0][moved.places].astype(np.int32), **arrays})

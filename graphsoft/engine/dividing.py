@@ -57,6 +57,8 @@ class Division:
         graph is certain.
     checkpoint : Checkpoint
         Where divisions are kept.
+    homes : ndarray of shape (n,), optional
+        The group of each node to begin with, numbered from 0; one for all if not given.
 
     Examples
     --------
@@ -77,12 +79,13 @@ class Division:
         deadline: Deadline = NEVER,
         edges: float | None = None,
         checkpoint: Checkpoint = NOWHERE,
+        homes: Array | None = None,
     ) -> None:
         self._graph = graph
         self._edges = graph.adjacency.nnz / 2 if edges is None else edges
         self._progress, self._done, self._planned = progress, 0, divisions * (CYCLES + CYCLES_BY_MOVES + 1)
         self._deadline, self._checkpoint = deadline, checkpoint
-        self._labels = np.zeros(len(graph), dtype=np.int32)
+        self._labels: Array = np.zeros(len(graph), dtype=np.int32) if homes is None else homes
         self._contraction: tuple[Array, ...] | None = None  # the steps of the contraction of the whole graph
         self._fewest = 0  # how many nodes it leaves, settled by the first division that needs it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from operator import matmul
 from typing import Any
@@ -16,13 +17,13 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.assessing import assess
 from graphsoft.engine.cluster_graph import cluster_graph, edge_graph
-from graphsoft.engine.dividing import Division
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.kept_blocks import KeptBlocks
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.fitted import FittedLevel
+from graphsoft.fitting.islands import Islands, divided_levels, means_of_islands
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
@@ -30,7 +31,7 @@ from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.input.memberships import check_memberships
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
-from graphsoft.methods import Clustering, Method, Relation, Sample
+from graphsoft.methods import Clustering, Method, Sample
 from graphsoft.methods.interface import pack_clustering, unpack_clustering
 from graphsoft.methods.relation import by_likelihood
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
@@ -52,7 +53,11 @@ def fit(
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        levels = _descend(work, methods[0], settings, progress, deadline, checkpoint)
+        islands = None
+        if sample.given_features is not None:
+            means = partial(means_of_islands, work.sample.graph, sample.given_features, _rows_of_nodes(work))
+            islands = Islands(means, settings.n_neighbors)
+        levels = _descend(work, islands, settings, progress, deadline, checkpoint)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress, checkpoint)
@@ -113,7 +118,7 @@ def _found(
 
 def _descend(
     work: Work,
-    method: Relation,
+    islands: Islands | None,
     settings: Settings,
     progress: Progress | None,
     deadline: Deadline,
@@ -122,23 +127,19 @@ def _descend(
     """Divide the graph of the points from the top level down, and make all levels soft on it.
 
     Every level is divided within the one above, so the top level does not depend on those below. Known pairs
-    are in the weights already, and decide here which clusters are not to be grouped. `method` is that of the
-    finest level.
+    are in the weights already, and decide here which clusters are not to be grouped. The method is that of
+    the finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
-    division = Division(graph, len(sizes), progress, deadline, checkpoint=checkpoint)
-    labels: list[Array] = []
-    seconds: list[float] = []
-    for size in reversed(sizes):
-        began = time.perf_counter()
-        labels.insert(0, division.into(size))
-        seconds.insert(0, time.perf_counter() - began)
-    del division  # it holds several numbers for each node
-    groups = grouped_levels(graph, labels, sizes, _limits(settings, work.pairs), progress)
-    blocks = KeptBlocks(graph, work.degrees, checkpoint, deadline)
-    divided = blocks.begin(one_cluster_each(labels[0], sizes[0]))
-    del labels
-    found = descend(blocks, divided, groups, method, progress, blocks.deadline)
+    divided = divided_levels(
+        graph, sizes, islands, progress=progress, deadline=deadline, checkpoint=checkpoint
+    )
+    groups = grouped_levels(graph, divided.labels, sizes, _limits(settings, work.pairs), progress)
+    blocks, seconds = KeptBlocks(graph, work.degrees, checkpoint, deadline), divided.seconds
+    begun = blocks.begin(one_cluster_each(divided.labels[0], sizes[0]))
+    del divided
+    method = next(each for each in settings.methods if by_likelihood(each))
+    found = descend(blocks, begun, groups, method, progress, blocks.deadline)
     chained = accumulate(found.parents, matmul, initial=found.finest.held)
     levels = zip(chained, found.graphs, [*found.parents, None], found.courses, seconds, strict=True)
     return [
@@ -148,6 +149,15 @@ def _descend(
         )
         for memberships, clusters, parents, course, divided_in in levels
     ]  # fmt: skip
+
+
+def _rows_of_nodes(work: Work) -> Array | None:
+    """Tell the first point of each node; None if each point is one."""
+    if work.node is None:
+        return None
+    first = np.empty(len(work.sample), dtype=np.int64)
+    first[work.node[::-1]] = np.arange(len(work.node))[::-1]
+    return first
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:

@@ -1,0 +1,132 @@
+"""Components of a graph of points that are more than the clusters of upper levels."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import graphsoft
+from graphsoft.fitting.islands import (
+    Islands,
+    central_rows,
+    divided_levels,
+    heavy_components,
+    means_of_islands,
+    sums_of_islands,
+)
+from graphsoft.graph.features import Features
+from graphsoft.metrics import adjusted_rand
+
+
+def islands(groups=4, each=5, points=30, features=6, seed=0):
+    """Draw points of islands, which are in groups; returns the points, their islands and their groups."""
+    random = np.random.default_rng(seed)
+    around = 300.0 * random.normal(size=(groups, features))
+    places = np.repeat(around, each, axis=0) + 30.0 * random.normal(size=(groups * each, features))
+    island = np.repeat(np.arange(groups * each), points)
+    return places[island] + random.normal(size=(len(island), features)), island, island // each
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_upper_levels_follow_the_features(metric):
+    X, island, group = islands()
+    h = graphsoft.hierarchy(X, [20, 4, 2], metric=metric)
+    assert h.report.components == 20
+    assert adjusted_rand(island, h[0].labels) == 1
+    assert adjusted_rand(group, h[1].labels) == 1
+    # whole groups are together at the top
+    assert len(np.unique(np.stack([group, h[2].labels]), axis=1).T) == 4
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_directions(metric, sparse):
+    if sparse and metric == "correlation":
+        pytest.skip("sparse rows have no correlation here")
+    random = np.random.default_rng(1)
+    topics = random.random((3, 60)) ** 8
+    words = np.repeat(topics, 6, axis=0) * (random.random((18, 60)) < 0.6) + 1e-3
+    island = np.repeat(np.arange(18), 25)
+    X = words[island] * random.uniform(0.999, 1.001, size=(len(island), 60))
+    X *= random.uniform(0.1, 100, size=(len(X), 1))
+    h = graphsoft.hierarchy(sp.csr_array(X) if sparse else X, [18, 3], metric=metric)
+    assert h.report.components == 18
+    assert adjusted_rand(island, h[0].labels) == 1
+    assert adjusted_rand(island // 6, h[1].labels) == 1
+
+
+def test_islands_of_islands():
+    """The graph of the islands has components too, and these are more than the clusters at the top."""
+    X, _, group = islands(groups=8, each=12, points=12)
+    X += np.where(group < 4, 0.0, 1e5)[:, None]
+    h = graphsoft.hierarchy(X, [96, 8, 2], n_neighbors=5)
+    assert adjusted_rand(group, h[1].labels) == 1
+    assert adjusted_rand(group < 4, h[2].labels) == 1
+
+
+def test_copies_count_as_one_point():
+    X, _, group = islands(points=12)
+    again = np.concatenate([X, X[:40], X[:40]])
+    h = graphsoft.hierarchy(again, [20, 4])
+    assert adjusted_rand(np.concatenate([group, group[:40], group[:40]]), h[1].labels) == 1
+
+
+def test_light_components_do_not_keep_a_heavy_one_whole():
+    random = np.random.default_rng(0)
+    halves = np.repeat([0.0, 4.0], 1000)[:, None] + random.normal(size=(2000, 2))
+    lone = np.repeat(np.array([[500.0, 0.0], [0.0, 900.0]]), 6, axis=0) + random.normal(size=(12, 2))
+    X = np.concatenate([halves, lone])
+    h = graphsoft.hierarchy(X, [8, 2], n_neighbors=5)
+    assert h.report.components == 3
+    assert adjusted_rand(np.arange(2000) // 1000, h[1].labels[:2000]) > 0.8
+
+
+def test_without_features_nothing_changes():
+    X, _, _ = islands()
+    graph = graphsoft.knn_graph(X)
+    divided = divided_levels(graph, [20, 4])
+    assert len(divided.labels) == len(divided.seconds) == 2
+    assert [int(each.max()) + 1 for each in divided.labels] == [20, 4]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(["euclidean", "cosine", "hamming"]))
+@settings(max_examples=40, deadline=None)
+def test_levels_are_nested_and_complete(seed, top, metric):
+    random = np.random.default_rng(seed)
+    island = np.sort(random.integers(15, size=300))
+    X = 100.0 * random.normal(size=(15, 3))[island] + random.normal(size=(300, 3))
+    graph = graphsoft.knn_graph(X, n_neighbors=4, metric=metric)
+    sizes = [12, top]
+    found = divided_levels(graph, sizes, Islands(partial(means_of_islands, graph, Features(X, metric)), 4))
+    for labels, size in zip(found.labels, sizes, strict=False):
+        assert labels.dtype == np.int32
+        assert np.array_equal(np.unique(labels), np.arange(size))
+    pairs = np.unique(np.stack(found.labels), axis=1)
+    assert len(np.unique(pairs[0])) == pairs.shape[1]
+    if heavy_components(graph, top) > top:
+        assert (
+            len(np.unique(np.stack([graph.components, found.labels[-1]]), axis=1).T)
+            == graph.components.max() + 1
+        )
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["euclidean", "cosine", "correlation", "canberra"]))
+@settings(max_examples=30, deadline=None)
+def test_central_rows(seed, metric):
+    """Against the obvious means, island by island."""
+    random = np.random.default_rng(seed)
+    island = np.concatenate([np.arange(4), random.integers(4, size=20)])
+    X, weight = random.normal(size=(24, 5)), random.random(24)
+    rows = X
+    if metric == "correlation":
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    if metric in ("cosine", "correlation"):
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    found = central_rows(*sums_of_islands(Features(X, metric), island, weight))
+    for one, row in enumerate(found):
+        inside = np.flatnonzero(island == one)
+        expected = X[inside[np.argmax(weight[inside])]] if metric == "canberra" else rows[inside].mean(axis=0)
+        np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
