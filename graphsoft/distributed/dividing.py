@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.engine.grouping import Limits, grouped_levels
 from graphsoft.engine.ordering import in_clumps
 from graphsoft.errors import InputError
-from graphsoft.fitting.islands import Islands, divided_levels
+from graphsoft.fitting.islands import divided_levels
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import one_cluster_each
@@ -73,9 +74,7 @@ def nodes_wanted(levels: Sequence[int], max_memory: float) -> int:
     return min(fits, max(NODES_EACH * levels[0], FEWEST_NODES))
 
 
-def divide(
-    run: Run, plan: Plan, levels: Sequence[int], limits: Limits, n_neighbors: int
-) -> list[sp.csr_array]:
+def divide(run: Run, plan: Plan, levels: Sequence[int], limits: Limits) -> list[sp.csr_array]:
     """Divide the central graph into the clusters of all levels: ``divided/0``.
 
     Parameters
@@ -86,8 +85,6 @@ def divide(
     levels : sequence of int
         Clusters of each level, finest first.
     limits : Limits
-    n_neighbors : int
-        To how many of the nearest a component of the graph is joined, see `graphsoft.fitting.islands`.
 
     Returns
     -------
@@ -95,7 +92,7 @@ def divide(
         For every level but the top the group of each cluster, as memberships with one entry a row.
     """
     sizes = tuple(levels)
-    known: dict[str, Any] = {"levels": sizes, "limits": limits, "n_neighbors": n_neighbors}
+    known: dict[str, Any] = {"levels": sizes, "limits": limits}
     known |= {"means": means_needed(run, plan), "metric": plan.metric}
     record = run.stage("divided", divide_levels, [0], **known)[0]
     numbers = [record[f"groups-{level}"] for level in range(len(sizes) - 1)]
@@ -103,7 +100,7 @@ def divide(
 
 
 def divide_levels(
-    where: Where, levels: Sequence[int], limits: Limits, n_neighbors: int,
+    where: Where, levels: Sequence[int], limits: Limits,
     means: Array | sp.csr_array | None = None, metric: str = "",
 ) -> Mapping[str, Any]:  # fmt: skip
     """Divide the central graph from the top level down; `means` are those of its components, if needed."""
@@ -116,12 +113,11 @@ def divide_levels(
     numbered = given.components
     moved = in_clumps(given)  # as one machine does it
     del adjacency, given
-    graph, islands = moved.graph, None
+    graph, of_islands = moved.graph, None
     if means is not None:
         first = np.unique(graph.components, return_index=True)[1]
-        features = Features(means[numbered[moved.nodes[first]]], metric)
-        islands = Islands(lambda: features, n_neighbors)
-    labels = divided_levels(graph, levels, islands, edges).labels
+        of_islands = partial(Features, means[numbered[moved.nodes[first]]], metric)
+    labels = divided_levels(graph, levels, of_islands, edges).labels
     groups = grouped_levels(graph, labels, levels, limits)
     arrays = {f"groups-{level}": each.indices.astype(np.int32) for level, each in enumerate(groups)}
     where.write({"labels": labels[0][moved.places].astype(np.int32), **arrays})

@@ -188,7 +188,7 @@ class _Drive:
         run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
         components = contract(run, plan)
-        groups = divide(run, plan, plan.levels, self._limits(), self.settings.n_neighbors)
+        groups = divide(run, plan, plan.levels, self._limits())
         blocks = BlocksInFiles(run, plan, records)
         begun = blocks.begin()
         for stage in ("central", "group", "islands"):

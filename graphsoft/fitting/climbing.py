@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -23,7 +23,7 @@ from graphsoft.engine.ordering import in_clumps
 from graphsoft.fitting.descending import descend
 from graphsoft.fitting.finding import find
 from graphsoft.fitting.fitted import FittedLevel
-from graphsoft.fitting.islands import Islands, divided_levels, means_of_islands
+from graphsoft.fitting.islands import divided_levels, means_of_islands
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.fitting.settings import Settings
@@ -53,11 +53,10 @@ def fit(
     likely = len(methods) == len(settings.methods)
     work = prepare(sample, settings.levels[0], settings.methods[0]) if likely else Work(sample)
     if settings.polished:
-        islands = None
+        means = None
         if sample.given_features is not None:
             means = partial(means_of_islands, work.sample.graph, sample.given_features, _rows_of_nodes(work))
-            islands = Islands(means, settings.n_neighbors)
-        levels = _descend(work, islands, settings, progress, deadline, checkpoint)
+        levels = _descend(work, means, settings, progress, deadline, checkpoint)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
         levels = _climb_published(work.sample, degrees, settings, random, progress, checkpoint)
@@ -118,7 +117,7 @@ def _found(
 
 def _descend(
     work: Work,
-    islands: Islands | None,
+    means: Callable[[], Features] | None,
     settings: Settings,
     progress: Progress | None,
     deadline: Deadline,
@@ -131,9 +130,7 @@ def _descend(
     the finest level.
     """
     graph, sizes = work.sample.graph, settings.levels
-    divided = divided_levels(
-        graph, sizes, islands, progress=progress, deadline=deadline, checkpoint=checkpoint
-    )
+    divided = divided_levels(graph, sizes, means, progress=progress, deadline=deadline, checkpoint=checkpoint)
     groups = grouped_levels(graph, divided.labels, sizes, _limits(settings, work.pairs), progress)
     blocks, seconds = KeptBlocks(graph, work.degrees, checkpoint, deadline), divided.seconds
     begun = blocks.begin(one_cluster_each(divided.labels[0], sizes[0]))

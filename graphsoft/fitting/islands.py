@@ -1,8 +1,8 @@
 """Division of a graph whose components are more than the clusters of upper levels.
 
-No edge says which components belong together, but features do. So the components become points themselves,
-the means of their features, which are joined to their nearest neighbors; the upper levels divide this graph,
-and the levels below divide the graph of the points within them.
+No edge says which components belong together, but features do. So these levels merge components by Ward's
+method, as points at the means of their features that weigh as much as they do in the graph; and the levels
+below divide the graph of the points within them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
@@ -21,24 +22,27 @@ from graphsoft.engine.coarsening import strays
 from graphsoft.engine.dividing import Division
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
-from graphsoft.graph.joining import joined_to_nearest
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
+from graphsoft.neighbors.exact import METRICS
 from graphsoft.neighbors.points import DIRECTIONS, NORMS
-from graphsoft.parallel import blocks
+from graphsoft.parallel import blocks, one_thread
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
 
 __all__ = [
+    "MOST_ISLANDS",
     "Divided",
-    "Islands",
     "central_rows",
     "divided_levels",
     "heavy_components",
     "means_of_islands",
+    "merged_by_ward",
     "sums_of_islands",
 ]
 
+LEAST = 2
 NUMBERS_AT_ONCE = 1 << 22  # of features
+MOST_ISLANDS = 1 << 12  # all distances between them are in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,26 +61,10 @@ class Divided:
     seconds: list[float]
 
 
-@dataclass(frozen=True)
-class Islands:
-    """What is known of the components of a graph beside their edges.
-
-    Attributes
-    ----------
-    means : callable
-        Called without arguments where they are needed; returns the features of each component.
-    n_neighbors : int
-        To how many of the nearest a component is joined.
-    """
-
-    means: Callable[[], Features]
-    n_neighbors: int
-
-
 def divided_levels(
     graph: Graph,
     sizes: Sequence[int],
-    islands: Islands | None = None,
+    means: Callable[[], Features] | None = None,
     edges: float | None = None,
     progress: Progress | None = None,
     deadline: Deadline = NEVER,
@@ -89,8 +77,9 @@ def divided_levels(
     graph : Graph
     sizes : sequence of int
         Clusters of each level, finest first.
-    islands : Islands, optional
-        None if nothing is known of components but their edges.
+    means : callable, optional
+        Called without arguments where there are more components than clusters on some level; returns the
+        features of the components.
     edges : float, optional
         See `Division`.
     progress : callable, optional
@@ -101,26 +90,23 @@ def divided_levels(
     --------
     Of four islands on a line, the first two and the last two are near each other:
 
+    >>> from functools import partial
     >>> from graphsoft.graph.reading import as_graph
     >>> rows = Features(np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0], [60.0], [61.0]]))
     >>> graph = as_graph(rows.values, n_neighbors=1)
-    >>> found = divided_levels(graph, [4, 2], Islands(partial(means_of_islands, graph, rows), n_neighbors=1))
+    >>> found = divided_levels(graph, [4, 2], partial(means_of_islands, graph, rows))
     >>> [labels.tolist() for labels in found.labels]
     [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1]]
     """
     began = time.perf_counter()
     found, start = Divided([], []), None
-    fewer = [islands is not None and size < heavy_components(graph, size) for size in sizes]
-    if islands is not None and True in fewer:
-        means = islands.means()
-        above = _joined(means, np.bincount(graph.components, graph.degrees), islands.n_neighbors)
-        if int(above.components.max()) + 1 < len(above):
-            upper = sizes[fewer.index(True) :]
-            further = Islands(partial(means_of_islands, above, means), islands.n_neighbors)
-            of_islands = divided_levels(above, upper, further)
-            found = Divided([labels[graph.components] for labels in of_islands.labels], of_islands.seconds)
-            found.seconds[-1] += time.perf_counter() - began - sum(found.seconds)
-            start = found.labels[0]
+    fewer = [means is not None and size < heavy_components(graph, size) for size in sizes]
+    if means is not None and True in fewer and graph.components.max() < MOST_ISLANDS:
+        upper = sizes[fewer.index(True) :]
+        masses = np.bincount(graph.components, graph.degrees)
+        merged = merged_by_ward(_squares(means()), masses, upper)
+        found = Divided([labels[graph.components] for labels in merged], [0.0] * len(upper))
+        found.seconds[0], start = time.perf_counter() - began, found.labels[0]
     lower = sizes[: len(sizes) - len(found.labels)]
     division = Division(graph, len(lower), progress, deadline, edges, checkpoint, start)
     for size in reversed(lower):
@@ -188,12 +174,69 @@ def central_rows(sums: Array | sp.csr_array, counts: Array) -> Array | sp.csr_ar
     return sp.csr_array(central) if sp.issparse(sums) else np.asarray(central)
 
 
-def _joined(means: Features, masses: Array, n_neighbors: int) -> Graph:
-    """Join components to their nearest: the weights of points, times the root of the masses of both."""
-    count = len(means)
-    joined = joined_to_nearest(means, min(n_neighbors, count - 1), "local-scaling", "union", None, None)
-    scale = sp.diags_array(np.sqrt(masses / masses.mean()))
-    return Graph(sp.csr_array(scale @ joined.adjacency @ scale), range(count))
+def _squares(means: Features) -> Array:
+    """Compute the squared distances between the components."""
+    if means.metric in DIRECTIONS or sp.issparse(means.values):
+        rows: Any = _directions(means.values, means.metric)
+    elif NORMS.get(means.metric) == 2:
+        rows = means.values - means.values.mean(axis=0)
+    else:
+        return np.asarray(cdist(means.values, means.values, METRICS[means.metric]) ** 2)
+    with one_thread():
+        products = rows @ rows.T
+    products = products.toarray() if sp.issparse(products) else products
+    lengths = products.diagonal()
+    return np.asarray(np.maximum(lengths[:, None] + lengths - 2 * products, 0.0))
+
+
+def merged_by_ward(squares: Array, masses: Array, sizes: Sequence[int]) -> list[Array]:
+    """Merge points two by two, each time those of which the squares of distances then grow least.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n, n)
+        Squared distances of the points.
+    masses : ndarray of shape (n,)
+    sizes : sequence of int
+        How many groups there are to be on each level; they fall.
+
+    Returns
+    -------
+    list of int32 ndarray of shape (n,)
+        The group of each point, for each level.
+
+    Examples
+    --------
+    >>> line = np.array([0.0, 1.0, 5.0, 7.0])
+    >>> squares = np.square(line[:, None] - line)
+    >>> [labels.tolist() for labels in merged_by_ward(squares, np.ones(4), [3, 2])]
+    [[0, 0, 1, 2], [0, 0, 1, 1]]
+    """
+    mass, labels, found = np.maximum(masses, np.finfo(float).tiny), np.arange(len(masses)), []
+    growth = squares * (mass[:, None] / (mass[:, None] + mass)) * mass
+    np.fill_diagonal(growth, np.inf)
+    near = growth.argmin(axis=1)
+    least = growth[np.arange(len(mass)), near]
+    for left in range(len(mass), sizes[-1] - 1, -1):
+        if left in sizes:
+            found.append(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+        if left == sizes[-1]:
+            break
+        one = int(least.argmin())
+        one, two = sorted((one, int(near[one])))
+        both = mass[one] + mass[two]
+        row = ((mass[one] + mass) * growth[one] + (mass[two] + mass) * growth[two]) / (both + mass)
+        row -= mass / (both + mass) * growth[one, two]
+        row[[one, two]] = np.inf
+        mass[one], labels[labels == two] = both, one
+        growth[one], growth[:, one], growth[two], growth[:, two] = row, row, np.inf, np.inf
+        least[two] = np.inf
+        stale = np.append(np.flatnonzero(((near == one) | (near == two)) & np.isfinite(least)), one)
+        near[stale] = growth[stale].argmin(axis=1)
+        least[stale] = growth[stale, near[stale]]
+        nearer = row < least
+        near[nearer], least[nearer] = one, row[nearer]
+    return found
 
 
 def _directions(rows: Array | sp.csr_array, metric: str) -> Array | sp.csr_array:

@@ -318,7 +318,7 @@ from pathlib import Path
 from graphsoft.distributed.dividing import divide_levels
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.grouping import Limits
-divide_levels(Where(sys.argv[1], "divided", 0), (600, 10), Limits(0, 600), 10)
+divide_levels(Where(sys.argv[1], "divided", 0), (600, 10), Limits(0, 600))
 status = Path("/proc/self/status").read_text()
 print(int(status.split("VmHWM:")[1].split()[0]) * 1024)
 """
@@ -361,7 +361,7 @@ def test_order_of_tasks_and_threads_change_no_bit(tmp_path, monkeypatch, limit):
     def files(folder, made):
         run = made(run_of_blocks(Path(folder), graph, part, 4).directory)
         contract(run, plan_of(graph, 4, (4,), 100, limit))
-        divide(run, plan_of(graph, 4, (4,), 100, limit), (4,), Limits(0, 4), 10)
+        divide(run, plan_of(graph, 4, (4,), 100, limit), (4,), Limits(0, 4))
         parts = Path(folder, "parts")
         return {str(each.relative_to(parts)): each.read_bytes() for each in parts.rglob("*.arrays")}
 

@@ -7,14 +7,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import cut_tree, linkage
+from scipy.spatial.distance import cdist
 
 import graphsoft
 from graphsoft.fitting.islands import (
-    Islands,
     central_rows,
     divided_levels,
     heavy_components,
     means_of_islands,
+    merged_by_ward,
     sums_of_islands,
 )
 from graphsoft.graph.features import Features
@@ -58,8 +60,7 @@ def test_directions(metric, sparse):
     assert adjusted_rand(island // 6, h[1].labels) == 1
 
 
-def test_islands_of_islands():
-    """The graph of the islands has components too, and these are more than the clusters at the top."""
+def test_groups_of_groups():
     X, _, group = islands(groups=8, each=12, points=12)
     X += np.where(group < 4, 0.0, 1e5)[:, None]
     h = graphsoft.hierarchy(X, [96, 8, 2], n_neighbors=5)
@@ -100,7 +101,7 @@ def test_levels_are_nested_and_complete(seed, top, metric):
     X = 100.0 * random.normal(size=(15, 3))[island] + random.normal(size=(300, 3))
     graph = graphsoft.knn_graph(X, n_neighbors=4, metric=metric)
     sizes = [12, top]
-    found = divided_levels(graph, sizes, Islands(partial(means_of_islands, graph, Features(X, metric)), 4))
+    found = divided_levels(graph, sizes, partial(means_of_islands, graph, Features(X, metric)))
     for labels, size in zip(found.labels, sizes, strict=False):
         assert labels.dtype == np.int32
         assert np.array_equal(np.unique(labels), np.arange(size))
@@ -130,3 +131,39 @@ def test_central_rows(seed, metric):
         inside = np.flatnonzero(island == one)
         expected = X[inside[np.argmax(weight[inside])]] if metric == "canberra" else rows[inside].mean(axis=0)
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(2, 30), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_ward_is_that_of_scipy_for_equal_masses(n, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    sizes = list(range(n, 0, -1))
+    found = merged_by_ward(cdist(X, X, "sqeuclidean"), np.ones(n), sizes)
+    expected = cut_tree(linkage(X, "ward"), n_clusters=sizes)
+    for labels, other in zip(found, expected.T, strict=True):
+        assert adjusted_rand(other, labels) == 1
+
+
+@given(st.integers(2, 12), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_a_mass_stands_for_so_many_points(n, seed):
+    """Against the obvious way: all sums of squares anew for each pair."""
+    random = np.random.default_rng(seed)
+    X, masses = random.normal(size=(n, 2)), random.integers(1, 5, size=n).astype(float)
+    groups = [[each] for each in range(n)]
+
+    def spread(group):
+        mean = np.average(X[group], axis=0, weights=masses[group])
+        return float(masses[group] @ np.square(X[group] - mean).sum(axis=1))
+
+    sizes = list(range(n, 0, -1))
+    for labels in merged_by_ward(cdist(X, X, "sqeuclidean"), masses, sizes):
+        expected = np.empty(n, dtype=int)
+        for number, group in enumerate(groups):
+            expected[group] = number
+        assert adjusted_rand(expected, labels) == 1
+        if len(groups) > 1:
+            pairs = [(a, b) for a in range(len(groups)) for b in range(a)]
+            growth = [spread(groups[a] + groups[b]) - spread(groups[a]) - spread(groups[b]) for a, b in pairs]
+            a, b = pairs[int(np.argmin(growth))]
+            groups[b] += groups.pop(a)

@@ -96,7 +96,7 @@ class Contracted:
 
     def labels(self, levels, limits=None):
         """The labels of the finest level, and the groups of all."""
-        groups = divide(self.run, self.plan, levels, limits or Limits(0, levels[0]), 10)
+        groups = divide(self.run, self.plan, levels, limits or Limits(0, levels[0]))
         with self.run.where("divided", 0).open("divided", 0) as file:
             return file.array("labels")[self.group], groups
 
