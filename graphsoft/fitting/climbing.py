@@ -55,7 +55,7 @@ def fit(
     if settings.polished:
         means = None
         if sample.given_features is not None:
-            means = partial(means_of_islands, work.sample.graph, sample.given_features, _rows_of_nodes(work))
+            means = partial(means_of_islands, work.sample.graph, sample.given_features, work.first_points)
         levels = _descend(work, means, settings, progress, deadline, checkpoint)
     else:
         degrees = work.degrees if likely else sample.with_pairs_as_weights().graph.degrees
@@ -146,15 +146,6 @@ def _descend(
         )
         for memberships, clusters, parents, course, divided_in in levels
     ]  # fmt: skip
-
-
-def _rows_of_nodes(work: Work) -> Array | None:
-    """Tell the first point of each node; None if each point is one."""
-    if work.node is None:
-        return None
-    first = np.empty(len(work.sample), dtype=np.int64)
-    first[work.node[::-1]] = np.arange(len(work.node))[::-1]
-    return first
 
 
 def _limits(settings: Settings, pairs: sp.csr_array | None) -> Limits:

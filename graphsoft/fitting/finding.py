@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from graphsoft.aliases import Progress
 from graphsoft.engine.scales import grouped
-from graphsoft.fitting.preparing import prepare
+from graphsoft.fitting.islands import means_of_islands, merged_islands
+from graphsoft.fitting.preparing import Work, prepare
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods import Clustering, Method, Sample
 from graphsoft.methods.interface import check_found, reads_of
@@ -24,7 +26,7 @@ def find(
     work = prepare(sample, count, method)
     if "graph" in reads_of(method, len(sample), sample.given_features is not None):
         work = work.without_strays(count)
-    found = _without_work(work.sample, count, method)
+    found = _without_work(work.sample, count, method) or _merged(sample, work, count, method)
     if found is None:
         found = method.cluster(work.sample, count, random, progress)
         check_found(found, (len(work.sample), count))
@@ -44,3 +46,15 @@ def _without_work(sample: Sample, count: int, method: Method) -> Clustering | No
     if graph is not None and not graph.adjacency.nnz:
         return Clustering(one_cluster_each(grouped(graph, count), count), (), "no edges: grouped by number")
     return None
+
+
+def _merged(sample: Sample, work: Work, count: int, method: Method) -> Clustering | None:
+    """Merge the components of a graph of points if there are more of them than clusters."""
+    if sample.given_features is None or not by_likelihood(method):
+        return None
+    graph = work.sample.graph
+    means = partial(means_of_islands, graph, sample.given_features, work.first_points)
+    labels = merged_islands(graph, [count], means)
+    if not labels:
+        return None
+    return Clustering(one_cluster_each(labels[0], count), (), "components merged by their features")

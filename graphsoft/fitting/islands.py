@@ -37,6 +37,7 @@ __all__ = [
     "heavy_components",
     "means_of_islands",
     "merged_by_ward",
+    "merged_islands",
     "sums_of_islands",
 ]
 
@@ -100,13 +101,10 @@ def divided_levels(
     """
     began = time.perf_counter()
     found, start = Divided([], []), None
-    fewer = [means is not None and size < heavy_components(graph, size) for size in sizes]
-    if means is not None and True in fewer and graph.components.max() < MOST_ISLANDS:
-        upper = sizes[fewer.index(True) :]
-        masses = np.bincount(graph.components, graph.degrees)
-        merged = merged_by_ward(_squares(means()), masses, upper)
-        found = Divided([labels[graph.components] for labels in merged], [0.0] * len(upper))
-        found.seconds[0], start = time.perf_counter() - began, found.labels[0]
+    merged = [] if means is None else merged_islands(graph, sizes, means)
+    if merged:
+        found = Divided(merged, [time.perf_counter() - began, *[0.0] * (len(merged) - 1)])
+        start = merged[0]
     lower = sizes[: len(sizes) - len(found.labels)]
     division = Division(graph, len(lower), progress, deadline, edges, checkpoint, start)
     for size in reversed(lower):
@@ -114,6 +112,31 @@ def divided_levels(
         found.labels.insert(0, division.into(size))
         found.seconds.insert(0, time.perf_counter() - began)
     return found
+
+
+def merged_islands(graph: Graph, sizes: Sequence[int], means: Callable[[], Features]) -> list[Array]:
+    """Merge the components of a graph for the levels that have fewer clusters.
+
+    Parameters
+    ----------
+    graph : Graph
+    sizes : sequence of int
+        Clusters of each level, finest first.
+    means : callable
+        See `divided_levels`.
+
+    Returns
+    -------
+    list of int32 ndarray of shape (n,)
+        The cluster of each node on these levels, the finest of them first; none if there are no such levels,
+        or too many components.
+    """
+    fewer = [size < heavy_components(graph, size) for size in sizes]
+    if True not in fewer or graph.components.max() >= MOST_ISLANDS:
+        return []
+    masses = np.bincount(graph.components, graph.degrees)
+    found = merged_by_ward(_squares(means()), masses, sizes[fewer.index(True) :])
+    return [labels[graph.components] for labels in found]
 
 
 def heavy_components(graph: Graph, count: int) -> int:

@@ -20,7 +20,7 @@ from graphsoft.aliases import Array
 from graphsoft.engine.coarsening import strays, without_copies
 from graphsoft.engine.grouping import pairs_between_groups
 from graphsoft.engine.ordering import Reordered, in_clumps
-from graphsoft.linalg.indexing import taken
+from graphsoft.linalg.indexing import put, taken
 from graphsoft.linalg.memberships import one_cluster_each, rows_to_one
 from graphsoft.methods import Method, Sample, takes_pairs
 from graphsoft.methods.interface import reads_of
@@ -57,6 +57,15 @@ class Work:
     def degrees(self) -> Array:
         """The degrees of the nodes, of weights that were not rounded to float32."""
         return self.sample.degrees
+
+    @property
+    def first_points(self) -> Array | None:
+        """The first point of each node, strays left out; None if each point is a node."""
+        if self.node is None:
+            return None
+        first = np.empty(len(self.sample) + 1, dtype=np.int64)
+        put(first, self.node[::-1], np.arange(len(self.node))[::-1])
+        return first[:-1]
 
     def without_strays(self, count: int) -> Work:
         """Leave out the components that are too light when `count` clusters are wanted."""

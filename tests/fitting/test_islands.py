@@ -60,6 +60,13 @@ def test_directions(metric, sparse):
     assert adjusted_rand(island // 6, h[1].labels) == 1
 
 
+def test_a_flat_clustering_follows_the_features_too():
+    X, _, group = islands()
+    lone = np.concatenate([X, X[:1] + 1e4 + np.random.default_rng(0).normal(size=(11, 6))])
+    found = graphsoft.cluster(lone, 4)
+    assert adjusted_rand(group, found.labels[: len(X)]) == 1
+
+
 def test_groups_of_groups():
     X, _, group = islands(groups=8, each=12, points=12)
     X += np.where(group < 4, 0.0, 1e5)[:, None]
