@@ -8,8 +8,8 @@ below the function that leads to it. A star marks compiled loops. The last line 
 functions, and says how many calls are under way at once at most. It also counts how often a reader who meets
 the functions in this order has to go from one file to another.
 
-Functions of other packages are left out, and so is what tells progress. A function inside another one, a
-comprehension or a lambda belongs to the function that it is written in.
+Functions of other packages are left out, and so are what tells progress and what looks out for Ctrl-C. A
+function inside another one, a comprehension or a lambda belongs to the function that it is written in.
 """
 
 import argparse
@@ -48,9 +48,10 @@ class Step(NamedTuple):
 
 
 def function_of(code):
-    """Return the function that this code belongs to, or None for other packages and what tells progress."""
+    """Return the function that this code belongs to; None for other packages and what only watches calls."""
     path = Path(code.co_filename)
-    if not path.is_relative_to(PACKAGE) or path.is_relative_to(PACKAGE / "progress"):
+    watching = path.is_relative_to(PACKAGE / "progress") or path == PACKAGE / "interrupts.py"
+    if not path.is_relative_to(PACKAGE) or watching:
         return None
     return Function(path.relative_to(PACKAGE).as_posix(), code.co_qualname.partition(".<locals>")[0])
 

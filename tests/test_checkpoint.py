@@ -96,7 +96,8 @@ def test_wherever_a_call_ends_the_next_goes_on(tmp_path, name):
         h, stages = stages_of(given, levels, checkpoint=folder, **options)
         assert outcome(h) == expected
         assert not ("graph" in before and "neighbors" in stages)
-        assert not ("contraction" in before and "coarsening" in stages)
+        regrouped = "known" in options or "max_children" in options  # which is called coarsening too
+        assert regrouped or not ("contraction" in before and "coarsening" in stages)
     assert not {"neighbors", "coarsening"} & stages  # all was done before
 
 
@@ -151,7 +152,8 @@ def test_files_that_are_damaged_are_made_again(tmp_path):
         for damaged in (flipped, data[: len(data) // 2], b"", others[0], others[-1]):
             path.write_bytes(damaged)
             assert outcome(graphsoft.hierarchy(X, LEVELS, checkpoint=tmp_path)) == expected
-            assert path.read_bytes() == data
+            # the contraction is only made again where a division needs it
+            assert path.read_bytes() == (damaged if path.stem == "contraction" else data)
 
 
 def test_steps_of_another_call_are_not_taken(tmp_path):
@@ -178,7 +180,8 @@ def test_steps_that_were_not_worth_a_file_are_taken_again(tmp_path, left_out):
     expected = outcome(graphsoft.hierarchy(X, LEVELS, checkpoint=tmp_path))
     for also in sorted(STEPS):
         for name in {left_out, also}:
-            (tmp_path / f"{name}.graphsoft").unlink()
+            # the contraction is only made again where a division needs it
+            (tmp_path / f"{name}.graphsoft").unlink(missing_ok=name == "contraction")
         assert outcome(graphsoft.hierarchy(X, LEVELS, checkpoint=tmp_path)) == expected
 
 

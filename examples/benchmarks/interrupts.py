@@ -167,7 +167,9 @@ def row(name, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--moments", type=int, default=50)
     parser.add_argument("--phases", nargs="+", default=list(phases()))
     parser.add_argument("--limit", type=float, default=1800, help="seconds for each phase")

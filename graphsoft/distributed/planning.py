@@ -104,7 +104,7 @@ def _checked(size: int) -> int:
     least = ceil(1.1 * PROCESS / USED)
     if size < least:
         problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(PROCESS)}"
-        raise InputError("max_memory", problem, f"allow at least {memory_text(least)}")
+        raise InputError("max_memory", problem, f"allow at least {-(-least // 10**6)} MB")
     return size
 
 

@@ -75,8 +75,9 @@ def held(memberships: sp.csr_array, labels: Array, nodes: Array) -> sp.csr_array
     share = np.asarray(before.multiply(own).sum(axis=1)).ravel()
     # of p of its own and 1 - p of others, a part t goes to its own: t + (1 - t) p = HELD
     moved = np.clip((HELD - share) / np.maximum(1.0 - share, 1.0 - HELD), 0.0, 1.0)
-    found = sp.diags_array(1.0 - moved) @ before + sp.diags_array(moved) @ own
-    return with_rows(memberships, (nodes, rows_to_one(found.tocsr())))
+    found = (sp.diags_array(1.0 - moved) @ before + sp.diags_array(moved) @ own).tocsr()
+    found.sort_indices()  # whatever order the rows had, which depends on the blocks
+    return with_rows(memberships, (nodes, rows_to_one(found)))
 
 
 def with_every_cluster(memberships: sp.csr_array, labels: Array) -> sp.csr_array:

@@ -26,8 +26,8 @@ class UnknownMethod:
     name: str
 
     def reads(self, points: int, featured: bool) -> frozenset[str]:
-        """Look at nothing: it never clusters."""
-        return frozenset()
+        """Say something: it never clusters."""
+        return frozenset({"graph"})
 
     def cluster(
         self, sample: Sample, count: int, random: np.random.Generator, progress: Progress | None = None

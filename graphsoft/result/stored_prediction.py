@@ -107,7 +107,7 @@ class OldPoints:
     def of(cls, files: StoredFiles, part: int) -> OldPoints:
         """Read them."""
         points = Points.of(files.features(part), files.plan.metric)
-        paths, wanted = _paths(files, part, points), files.plan.n_neighbors
+        paths, wanted = _paths(files, part, points), min(files.plan.n_neighbors, files.plan.rows)
         return cls(points, RowLookup.of(points), paths, files.scales(part), files.first_rows(part), wanted)
 
     def near(self, rows: Any) -> dict[str, Array]:

@@ -174,7 +174,7 @@ def test_odd_archives(tmp_path, capsys):
     for change, said in (
         ({"indices": [1.5, 0.0]}, "indices has dtype float64"),
         ({"indices": [9, 0]}, "outside 0..1"),
-        ({"shape": [2.0, 2.0]}, "shape has dtype float64"),
+        ({"shape": [2.0, 2.0]}, "its shape is (2.0, 2.0)"),
         ({"indptr": [0, 2, 1]}, "cannot be read as npz|malformed"),
         ({"format": 7}, "cannot be read as npz"),
         ({"format": b"csr", "indices": [1.5, 0.0]}, "indices has dtype float64"),

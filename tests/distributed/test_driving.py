@@ -291,7 +291,7 @@ def test_awkward_points(tmp_path, name):
 
 def test_more_clusters_than_distinct_points_are_refused(tmp_path):
     rows = np.repeat(X[:3], 10, axis=0)
-    with pytest.raises(InputError, match="5 clusters of 3 distinct"):
+    with pytest.raises(InputError, match="asks for 5 clusters, and no more than 3 points are distinct"):
         graphsoft.hierarchy(rows, (5, 2), n_neighbors=2, directory=tmp_path, partitions=2)
 
 

@@ -84,7 +84,7 @@ def test_rows_of_zeros_belong_to_all_clusters_equally():
     assert found.entropy[:-2].max() == 0
     nothing = graphsoft.cluster(np.zeros((4, 3)), 2, method="spherical-k-means")
     np.testing.assert_allclose(nothing.memberships.toarray(), 0.5)
-    assert nothing.status == "no row has a direction"
+    assert nothing.status == "no row has a direction; 1 of 2 clusters are the likeliest of no point"
 
 
 def test_a_center_without_rows_takes_the_least_similar_row():
@@ -101,7 +101,8 @@ def test_as_many_distinct_rows_as_clusters_or_fewer(name):
     X = np.repeat([[1.0, 5.0], [2.0, 3.0], [4.0, 1.0]], 4, axis=0)
     found = graphsoft.cluster(X, 5, method=name)
     assert groups(found.labels) == {frozenset(range(start, start + 4)) for start in (0, 4, 8)}
-    assert found.status == "one cluster for each of 3 different rows"
+    empty = "2 of 5 clusters are the likeliest of no point"
+    assert found.status == f"one cluster for each of 3 different rows; {empty}"
     assert found.memberships.shape == (12, 5)
 
 

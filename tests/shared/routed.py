@@ -42,7 +42,7 @@ class RowsInMemory:
 
 def plan_of(values, partitions=1, lends=0, n_neighbors=10, **more):
     settings = {
-        "metric": "euclidean", "weights": "local-scaling", "chunk_rows": 100, "levels": (2,),
+        "metric": "euclidean", "weights": "local-scaling", "chunk_rows": 100, "levels": (1,),
         "max_memory": 10**9, "coarse_nodes": 100,
     }  # fmt: skip
     n, d = values.shape

@@ -88,8 +88,8 @@ def test_the_graph_can_be_chosen():
         ({}, adata.obsp["connectivities"]),
         ({"neighbors_key": "other"}, adata.obsp[key]),
         ({"obsp": key}, adata.obsp[key]),
-        ({"use_rep": "X_pca"}, graphsoft.knn_graph(X)),
-        ({"use_rep": "X"}, graphsoft.knn_graph(adata.X)),
+        ({"use_rep": "X_pca"}, X),
+        ({"use_rep": "X"}, adata.X),
     ):
         graphsoft.tl.hierarchy(adata, LEVELS, **options)
         h = graphsoft.hierarchy(given_graph, LEVELS)
