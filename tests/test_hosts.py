@@ -84,8 +84,9 @@ def as_unknown_user():
 @pytest.fixture
 def anybody(tmp_path):
     """A folder that everybody can write to, on a way that is open."""
-    for each in tmp_path.parents[:2]:
-        each.chmod(each.stat().st_mode | 0o011)
+    for each in tmp_path.parents:
+        if not each.stat().st_mode & 0o001:
+            each.chmod(each.stat().st_mode | 0o011)
     tmp_path.chmod(0o777)
     return tmp_path
 

@@ -126,8 +126,8 @@ class Division:
         labels, fewest = unpacker.array(content["labels"], "i"), content["fewest"]
         if labels.dtype != np.int32 or len(labels) != len(self._graph) or type(fewest) is not int:
             raise ValueError("a division of another graph")
-        if labels.min() < 0 or labels.max() >= count:
-            raise ValueError("groups that are not there")
+        if labels.min() < 0 or labels.max() >= count or not np.bincount(labels, minlength=count).all():
+            raise ValueError("other groups")
         return labels.copy(), fewest  # to compiled loops what cannot be written to is of another type
 
     def _count_step(self, to_end_of: int = 1) -> None:

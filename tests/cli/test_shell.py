@@ -176,10 +176,10 @@ def test_odd_archives(tmp_path, capsys):
         ({"indices": [9, 0]}, "outside 0..1"),
         ({"shape": [2.0, 2.0]}, "its shape is (2.0, 2.0)"),
         ({"indptr": [0, 2, 1]}, "cannot be read as npz|malformed"),
-        ({"format": 7}, "cannot be read as npz"),
+        ({"format": 7}, "unknown sparse format 7"),
         ({"format": b"csr", "indices": [1.5, 0.0]}, "indices has dtype float64"),
         ({"format": b"csr", "indices": [9, 0]}, "outside 0..1"),
-        ({"format": b"evil"}, "cannot be read as npz"),
+        ({"format": b"evil"}, "unknown sparse format 'evil'"),
     ):
         path = tmp_path / "a.npz"
         np.savez(path, **{**matrix, **change})
