@@ -1,4 +1,4 @@
-"""Where an allocation fails there is a MemoryError, and the same process then gives the same bits."""
+"""Where a large allocation fails there is a MemoryError, and the same process then gives the same bits."""
 
 import collections
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "shared" / "failing_malloc.c"
-LEAST = 16_384  # bytes; NumPy itself does not look after some smaller ones, which in practice do not fail
+LEAST = 16_384  # bytes; NumPy itself crashes where some smaller ones fail
 TRIES = 40
 CODE = """if True:
     import ctypes, hashlib, os
@@ -55,7 +55,7 @@ CODE = """if True:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD with glibc")
-def test_every_allocation_that_fails_gives_a_memory_error(tmp_path):
+def test_large_allocations_that_fail_give_a_memory_error(tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no C compiler")
