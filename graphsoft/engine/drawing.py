@@ -76,7 +76,7 @@ def median_grouping(weights: Array, homes: Array, edges: float, count: int) -> t
         if start:
             with np.errstate(under="ignore"):
                 drawn.ravel()[pairs] *= np.random.default_rng((SEED, start)).gamma(shapes) / shapes
-        drawn += drawn.T
+        drawn += drawn.T.copy()  # without this copy NumPy makes one, and crashes if there is no memory for it
         masses = loops + drawn.sum(axis=1, dtype=np.float64)
         with np.errstate(over="ignore"):  # of a very light pair, which then is the first to merge
             last, following = merge_dense(drawn, masses, begins, count, labels)
