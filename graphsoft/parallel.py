@@ -6,20 +6,17 @@ blocks side by side. This keeps three promises that numba's own parallel loops c
 - blocks end after some tens of milliseconds, so Ctrl-C works and progress is reported;
 - blocks do not depend on the number of threads, so neither do the bits;
 - no threading layer starts that could abort under concurrent calls or hang after a fork.
-
-Where the system starts no threads, or fewer than wanted, those that there are do the work.
 """
 
 from __future__ import annotations
 
-import _thread
 import os
-import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from queue import Empty, SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -146,106 +143,24 @@ def map_pieces(work: Callable[[int, int], Result], pieces: list[tuple[int, int]]
     At most twice as many pieces as threads are in progress at once. When the loop is left early, by an error
     or Ctrl-C, no further piece starts.
     """
-    threads = max(1, min(thread_count(), len(pieces)))
-    crew, begun = _Crew(work, pieces), 0
-    try:
-        helpers = crew.call(threads - 1)
-        for number in range(len(pieces)):
-            ahead = min(len(pieces), number + (2 * threads if helpers else 1))
-            for wanted in range(begun, ahead):
-                crew.wanted.put(wanted)
-            begun = ahead
-            yield crew.result(number)
-    finally:
-        _in_spite_of_ctrl_c(crew.dismiss)
-
-
-class _Done(NamedTuple, Generic[Result]):
-    """How a piece ended: with a result, or with an error."""
-
-    number: int
-    result: Result | None
-    error: BaseException | None
-
-
-class _Crew(Generic[Result]):
-    """The thread that wants the results, and helpers, who take pieces from one queue.
-
-    The queues are code in C, so Ctrl-C leaves them whole wherever it comes.
-    """
-
-    def __init__(self, work: Callable[[int, int], Result], pieces: list[tuple[int, int]]) -> None:
-        self.wanted: SimpleQueue[int | None] = SimpleQueue()
-        self._work, self._pieces = work, pieces
-        self._done: SimpleQueue[_Done[Result]] = SimpleQueue()
-        self._early: dict[int, _Done[Result]] = {}
-        self._working: list[threading.Lock] = []  # each held by a helper for as long as it lives
-        self._called = 0
-        self._over = False
-
-    def call(self, wanted: int) -> int:
-        """Start at most so many helpers, and count those that the system has started.
-
-        They are plain threads, since Ctrl-C that comes where `threading` makes or joins one can get lost.
-        """
-        self._called = wanted
-        for _ in range(wanted):
-            working = threading.Lock()
-            working.acquire()  # by the helper, which lets go at its end
-            try:
-                _thread.start_new_thread(self._help, (working,))
-            except RuntimeError:  # no more threads to be had
-                break
-            self._working.append(working)
-        return len(self._working)
-
-    def result(self, number: int) -> Result:
-        """Give the result of a piece; until it is there, do others that nobody has begun."""
-        raise_if_dropped()
-        while number not in self._early:
-            done = self._next()
-            self._early[done.number] = done
-        done = self._early.pop(number)
-        if done.error is not None:
-            raise done.error
-        return done.result  # type: ignore[return-value]
-
-    def dismiss(self) -> None:
-        """Let no further piece start, and wait for those that have."""
-        self._over = True
-        for _ in range(self._called):
-            self.wanted.put(None)
-        for working in self._working:
-            with working:
-                pass
-
-    def _next(self) -> _Done[Result]:
-        """Take a piece that a helper has done, or do one, or wait."""
+    threads = min(thread_count(), len(pieces))
+    if threads <= 1:
+        for start, stop in pieces:
+            raise_if_dropped()
+            yield _interruptible(work, start, stop)
+        return
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            return self._done.get_nowait()
-        except Empty:
-            pass
-        try:
-            number = self.wanted.get_nowait()
-        except Empty:
-            return self._done.get()
-        assert number is not None  # noqa: S101 - the crew is dismissed only afterwards
-        return _Done(number, _interruptible(self._work, *self._pieces[number]), None)
-
-    def _help(self, working: threading.Lock) -> None:
-        """Do pieces until there are no more."""
-        try:
-            while (number := self.wanted.get()) is not None and not self._over:
-                self._done.put(self._ended(number))
+            waiting = deque(pool.submit(work, *piece) for piece in pieces[: 2 * threads])
+            for piece in pieces[2 * threads :]:
+                raise_if_dropped()
+                result = waiting.popleft().result()
+                waiting.append(pool.submit(work, *piece))
+                yield result
+            while waiting:
+                yield waiting.popleft().result()
         finally:
-            working.release()
-
-    def _ended(self, number: int) -> _Done[Result]:
-        """Do a piece; an error is for the thread that waits for the result."""
-        try:
-            return _Done(number, self._work(*self._pieces[number]), None)
-        except BaseException as error:
-            return _Done(number, None, error)
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
@@ -261,21 +176,11 @@ def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) ->
         raise KeyboardInterrupt from error
 
 
-def _in_spite_of_ctrl_c(clean: Callable[[], object]) -> None:
-    """Clean up, which can be done twice and takes little time, and only then be interrupted."""
-    try:
-        clean()
-    except KeyboardInterrupt:
-        clean()
-        raise
-
-
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit OpenMP and BLAS to one thread, because the order of their sums depends on the number of threads.
 
-    On a busy machine the threads of BLAS also wait for each other longer than they work. When the last of
-    the threads that need this is done, everything is as it was before the first.
+    On a busy machine the threads of BLAS also wait for each other longer than they work.
 
     Examples
     --------
@@ -283,85 +188,7 @@ def one_thread() -> Iterator[None]:
     ...     float(np.ones(3) @ np.ones(3))
     3.0
     """
-    holder = _Holder()
-    try:
-        _HELD.hold(holder)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
         yield
-    finally:
-        _in_spite_of_ctrl_c(lambda: _HELD.release(holder))
-
-
-class _Holder:
-    """Who needs one thread: the limits of OpenMP are those of the calling thread only."""
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-        self.before: dict[str, tuple[Any, int]] = {}
-
-
-class _Held:
-    """The libraries of the process that are held to one thread, and who needs that.
-
-    BLAS has one limit for the whole process. So the first holder sets it and the last one takes it back, and
-    what is loaded between is limited by the next.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self._holders: set[_Holder] = set()
-        self._before: dict[str, tuple[Any, int]] = {}
-
-    def hold(self, holder: _Holder) -> None:
-        """Limit all libraries that are loaded by now."""
-        from threadpoolctl import ThreadpoolController
-
-        with self.lock:
-            self._holders.add(holder)
-            for library in ThreadpoolController().lib_controllers:
-                before = holder.before if _of_each_thread(library) else self._before
-                if library.filepath not in before:
-                    before[library.filepath] = library, library.get_num_threads()
-                    _limit(library, 1)
-
-    def release(self, holder: _Holder) -> None:
-        """Take the limits back that nobody needs any longer."""
-        with self.lock:
-            _restore(holder.before)
-            self._holders.discard(holder)
-            if not self._holders:
-                _restore(self._before)
-
-    def keep_own(self) -> None:
-        """Forget the threads that a fork has not taken along; the lock was taken before it."""
-        self._holders = {each for each in self._holders if each.thread == threading.get_ident()}
-        if not self._holders:
-            _restore(self._before)
-        self.lock.release()
-
-
-def _of_each_thread(library: Any) -> bool:
-    """Tell whether a library has a limit for each thread that calls it, as OpenMP has."""
-    return "openmp" in (library.user_api, getattr(library, "threading_layer", None))
-
-
-def _restore(before: dict[str, tuple[Any, int]]) -> None:
-    for library, threads in before.values():
-        _limit(library, threads)
-    before.clear()
-
-
-def _limit(library: Any, threads: int) -> None:
-    """Set the limit of a library, from whichever thread this is."""
-    # newer versions of threadpoolctl let one thread set the limit of OpenBLAS, and ignore all others
-    release = getattr(library, "clear_controlling_thread", lambda force: None)
-    release(force=True)
-    library.set_num_threads(threads)
-    release(force=True)
-
-
-_HELD = _Held()
-if hasattr(os, "register_at_fork"):
-    # While libraries are listed, the loader is locked, and in a child of that moment it would stay so.
-    os.register_at_fork(
-        before=_HELD.lock.acquire, after_in_parent=_HELD.lock.release, after_in_child=_HELD.keep_own
-    )

@@ -132,25 +132,6 @@ def test_a_number_of_threads_that_is_none_does_no_harm(count):
     assert digest(NUMBA_NUM_THREADS=count) == usual()
 
 
-def test_where_no_threads_are_to_be_had_it_goes_on_serially(anybody):
-    user = as_unknown_user()
-    usual()  # fills the cache, which is copied: this user cannot write beside the package itself
-    shutil.copytree(PACKAGE, anybody / "graphsoft")
-    (anybody / "graphsoft" / "kernels" / "__pycache__").chmod(0o777)
-    limit = "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))"
-    refused = """
-    import threading
-    try:
-        threading.Thread(target=int).start()
-    except RuntimeError:
-        refused = graphsoft.__file__
-    assert refused.startswith(os.getcwd())
-"""
-    # OpenBLAS itself ends the process where it cannot start its threads
-    one = {"OPENBLAS_NUM_THREADS": "1"}
-    assert digest(limit, refused, command=user, folder=anybody, **one) == usual()
-
-
 def test_64_handles_are_enough():
     assert digest("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", SAVED) == usual()
 
