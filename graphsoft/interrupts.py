@@ -38,8 +38,13 @@ def ctrl_c_comes_out() -> Iterator[None]:
     else:
         raise_if_dropped()
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        _noted = False
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        except KeyboardInterrupt:  # if Ctrl-C comes just now, it is raised before the handler changes
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            raise
+        finally:
+            _noted = False
 
 
 def raise_if_dropped() -> None:

@@ -1,6 +1,7 @@
 """Settings that every test shares, and one warm-up of the compiler for the workers of a whole run."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ settings.register_profile("graphsoft", deadline=None, derandomize=True)
 settings.register_profile("lines", settings.get_profile("graphsoft"), max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("graphsoft")
+
+# A shell ignores Ctrl-C in what it runs in the background, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
 WARM_UP = ROOT / "tests" / "shared" / "warm_up.py"

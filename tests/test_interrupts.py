@@ -17,6 +17,7 @@ import graphsoft
 from graphsoft.interrupts import ctrl_c_comes_out, raise_if_dropped
 from graphsoft.neighbors import nearest
 from graphsoft.parallel import map_blocks
+from graphsoft.storage.atomic import write_atomic
 
 X = np.abs(np.random.default_rng(0).normal(size=(300, 4)))
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -96,6 +97,16 @@ def test_loops_stop_where_ctrl_c_was_dropped(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         all_pieces()
     assert len(done) == 4
+
+
+@pytest.mark.parametrize("after", [list, [].pop])
+def test_files_are_written_and_read_no_further(tmp_path, after):
+    def writer(file):
+        dropped()
+        after()
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "file", writer)
 
 
 def test_what_the_caller_does_with_ctrl_c_is_left_alone():

@@ -120,6 +120,7 @@ def interrupted(call, seconds):
     try:
         signal.setitimer(signal.ITIMER_PROF, max(seconds, 1e-6))
         call()
+        signal.setitimer(signal.ITIMER_PROF, 0)
         ended = "lost" if came else "finished"
     except KeyboardInterrupt:
         ended = "interrupted"
@@ -131,6 +132,7 @@ def interrupted(call, seconds):
 
 def one(name, moments):
     """Interrupt one phase at so many moments."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell runs in the background
     prepare, call = phases()[name]
     with tempfile.TemporaryDirectory() as folder:
         given = prepare()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from graphsoft.errors import InputError, shown
+from graphsoft.interrupts import ctrl_c_comes_out
 from graphsoft.storage.locking import claimed, delete_abandoned
 
 __all__ = ["PathLike", "check_target", "delete_spares", "spare_of", "sync_directory", "write_atomic"]
@@ -50,7 +51,7 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     replaced = target.exists()
     mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
     delete_spares(target)
-    with _spare_file(target, mode) as (spare, file):
+    with ctrl_c_comes_out(), _spare_file(target, mode) as (spare, file):
         with file:
             writer(file)
             file.flush()

@@ -32,6 +32,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
+from graphsoft.interrupts import ctrl_c_comes_out
 from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = [
@@ -180,6 +181,7 @@ def _npy_header(values: Array) -> bytes:
     return NPY_MAGIC + struct.pack("<H", len(line)) + line
 
 
+@ctrl_c_comes_out()
 def read_container(path: PathLike) -> Container:
     """Read a file that `write_container` wrote; large arrays are mapped into memory.
 
