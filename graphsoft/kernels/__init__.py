@@ -66,6 +66,9 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The compiler may regroup sums, which SIMD needs. It must respect NaN and infinity, so full `fastmath`,
     which removes checks for NaN, is not an option.
+
+    A loop must not both write to an array and add up: where arrays lie so close in memory that one may change
+    the other, such a loop runs without SIMD, and the last bits of the sum depend on the place.
     """
     return _compiled(function, inline="never")
 

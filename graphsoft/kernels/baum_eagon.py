@@ -31,9 +31,10 @@ def grow(
             pull[q] = product[i, q] - fit.scale * model
             lowest, highest = min(lowest, pull[q]), max(highest, pull[q])
         raised = max(constant, margin * (highest - lowest) - min(lowest, 0.0))
-        total = 0.0
         for q in range(count):
             result[i, q] = shares[i, q] * (raised + pull[q])
+        total = 0.0
+        for q in range(count):
             total += result[i, q]
         for q in range(count):
             result[i, q] = result[i, q] / total if total > 0.0 else shares[i, q]

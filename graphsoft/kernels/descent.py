@@ -246,9 +246,9 @@ def join_leaves(data: Array, tree: Tree, start: int, stop: int, ids: Array, gaps
             moved, total = rows[i], np.float32(0.0)
             source, origin = data[members[i]], data[members[0]]
             for k in range(depth):
-                value = source[k] - origin[k]
-                moved[k] = value
-                total += value * value
+                moved[k] = source[k] - origin[k]
+            for k in range(depth):
+                total += moved[k] * moved[k]
             halves[i // LANES, i % LANES] = total / 2
             bounds[i // LANES, i % LANES] = gaps[members[i], last] / 2
         for i in range(0, len(members), 4):

@@ -374,10 +374,11 @@ def dense_sweep(model: DenseModel, start: int, stop: int, stepped: Array, likeli
             ratio = weights[edge] / explained
             for q in range(count):
                 gain[q] += ratio * shares[j, q]
-        total = 0.0
         for q in range(count):
             gain[q] *= inverse_mass[q] * inverse_degrees[i]
             stepped[i, q] = shares[i, q] * gain[q]
+        total = 0.0
+        for q in range(count):
             total += stepped[i, q]
         for q in range(count):
             stepped[i, q] = stepped[i, q] / total if total > 0.0 else shares[i, q]
