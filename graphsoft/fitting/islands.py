@@ -25,7 +25,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.neighbors.exact import METRICS
-from graphsoft.neighbors.points import DIRECTIONS, NORMS
+from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import blocks, one_thread
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
 
@@ -41,7 +41,7 @@ __all__ = [
     "sums_of_islands",
 ]
 
-LEAST = 2
+SHRUNK = 2.0**-43  # rows are multiplied by this before they are added up, so that no sum can overflow
 NUMBERS_AT_ONCE = 1 << 22  # of features
 MOST_ISLANDS = 1 << 12  # all distances between them are in memory
 
@@ -161,7 +161,9 @@ def means_of_islands(graph: Graph, features: Features, rows: Array | None = None
 def sums_of_islands(
     features: Features, island: Array, degrees: Array, rows: Array | None = None, count: int | None = None
 ) -> tuple[Array | sp.csr_array, Array]:
-    """Add up the rows of each component, under metrics of directions rows of length one, and count them.
+    """Add up the rows of each component, multiplied by `SHRUNK`, and count them.
+
+    Under metrics of directions rows have length one.
 
     Where a mean means nothing, because numbers are compared relatively or one by one, the row of the heaviest
     node stands for all.
@@ -182,32 +184,38 @@ def sums_of_islands(
     if features.metric not in NORMS:
         order = np.lexsort((-degrees, island))
         heaviest = order[np.flatnonzero(np.diff(island[order], prepend=-1))]
-        return np.asarray(values[places[heaviest]]), np.ones(len(heaviest))
-    to = one_cluster_each(island, count)
+        return SHRUNK * np.asarray(values[places[heaviest]]), np.ones(len(heaviest))
+    to = SHRUNK * one_cluster_each(island, count)
     shape = (count, values.shape[1])
     total = sp.csr_array(shape) if sp.issparse(values) else np.zeros(shape)
     for start, stop in blocks(len(island), max(1, NUMBERS_AT_ONCE // max(1, values.shape[1]))):
-        total = total + to[start:stop].T @ _directions(values[places[start:stop]], features.metric)
+        some = values[places[start:stop]]
+        if features.metric in DIRECTIONS:
+            some = _unit_rows(Points.of(some, features.metric))
+        total = total + to[start:stop].T @ some
     return sp.csr_array(total) if sp.issparse(values) else total, np.bincount(island, minlength=count)
 
 
 def central_rows(sums: Array | sp.csr_array, counts: Array) -> Array | sp.csr_array:
-    """Divide sums of rows by how many there are."""
-    central = sp.diags_array(inverse_or_zero(counts)) @ sums
+    """Divide sums of rows, which are shrunk, by how many there are."""
+    central = sp.diags_array(inverse_or_zero(counts) / SHRUNK) @ sums
     return sp.csr_array(central) if sp.issparse(sums) else np.asarray(central)
 
 
 def _squares(means: Features) -> Array:
-    """Compute the squared distances between the components."""
-    if means.metric in DIRECTIONS or sp.issparse(means.values):
-        rows: Any = _directions(means.values, means.metric)
-    elif NORMS.get(means.metric) == 2:
-        rows = means.values - means.values.mean(axis=0)
+    """Compute the squared distances between the components, up to a factor."""
+    points = Points.of(means.values, means.metric)
+    if means.metric in DIRECTIONS:
+        rows = _unit_rows(points)
+    elif points.sparse:
+        rows = points.values
+    elif points.squared:
+        rows = points.values - points.values.mean(axis=0)
     else:
-        return np.asarray(cdist(means.values, means.values, METRICS[means.metric]) ** 2)
+        return np.asarray(cdist(points.values, points.values, METRICS[means.metric]) ** 2)
     with one_thread():
         products = rows @ rows.T
-    products = products.toarray() if sp.issparse(products) else products
+    products = products.toarray() if points.sparse else products
     lengths = products.diagonal()
     return np.asarray(np.maximum(lengths[:, None] + lengths - 2 * products, 0.0))
 
@@ -262,15 +270,8 @@ def merged_by_ward(squares: Array, masses: Array, sizes: Sequence[int]) -> list[
     return found
 
 
-def _directions(rows: Array | sp.csr_array, metric: str) -> Array | sp.csr_array:
-    """Give rows length one, if it is only their direction that counts."""
-    if sp.issparse(rows):
-        rows = sp.csr_array(rows, dtype=np.float64)
-        lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
-        return sp.csr_array(sp.diags_array(inverse_or_zero(lengths)) @ rows) if metric in DIRECTIONS else rows
-    rows = np.asarray(rows, dtype=np.float64)
-    if metric == "correlation":
-        rows = rows - rows.mean(axis=1, keepdims=True)
-    if metric in DIRECTIONS:
-        rows = rows * inverse_or_zero(np.sqrt(np.square(rows).sum(axis=1)))[:, None]
-    return rows
+def _unit_rows(points: Points) -> Any:
+    """Give rows length one."""
+    if points.sparse:
+        return sp.csr_array(sp.diags_array(points.factors) @ points.values)
+    return points.values * points.factors[:, None]

@@ -60,6 +60,18 @@ def test_directions(metric, sparse):
     assert adjusted_rand(island // 6, h[1].labels) == 1
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "chebyshev"])
+@pytest.mark.parametrize("exponent", [1000, -900])
+def test_the_unit_is_of_no_influence(metric, exponent):
+    X, _, _ = islands()
+    for level, other in zip(
+        graphsoft.hierarchy(X, [20, 4, 2], metric=metric),
+        graphsoft.hierarchy(np.ldexp(X, exponent), [20, 4, 2], metric=metric),
+        strict=True,
+    ):
+        assert np.array_equal(level.labels, other.labels)
+
+
 def test_a_flat_clustering_follows_the_features_too():
     X, _, group = islands()
     lone = np.concatenate([X, X[:1] + 1e4 + np.random.default_rng(0).normal(size=(11, 6))])
