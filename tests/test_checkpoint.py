@@ -19,6 +19,7 @@ from graphsoft.distributed.locking import held
 from graphsoft.errors import InputError
 from graphsoft.methods import METHODS
 from graphsoft.storage import checkpoint
+from shared.clocks import Clock
 from shared.models import Halves
 from shared.shapes import bits, cloud, cloud_graph, texts
 from shared.strategies import graphs
@@ -256,17 +257,6 @@ def test_directories_that_cannot_be_used_are_refused(tmp_path):
 
 
 # time limits
-
-
-class Clock:
-    """A monotonic clock that moves by a second each time that it is looked at."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def monotonic(self):
-        self.now += 1.0
-        return self.now
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,11 @@ import graphsoft
 from graphsoft import deadline
 from graphsoft.cli.command import main
 from graphsoft.errors import InputError
+from shared.clocks import Clock
 from shared.shapes import cloud, cloud_graph
 
 ENOUGH = 1e6
 METHODS = ["relation", graphsoft.Relation(support="dense"), graphsoft.Relation(rounds=3)]
-
-
-class Clock:
-    """A monotonic clock that moves by a second each time that it is looked at."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def monotonic(self):
-        self.now += 1.0
-        return self.now
 
 
 def inputs():

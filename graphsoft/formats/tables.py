@@ -1,17 +1,20 @@
-"""What is known of each point: memberships as npz, and the columns of its clusters for tables."""
+"""What is known of each point, memberships as npz and columns for tables, and columns for the clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array, save_npz
 
+from graphsoft.aliases import Array
 from graphsoft.input.memberships import SoftClusters
 from graphsoft.linalg.memberships import largest_shares
 from graphsoft.storage.atomic import PathLike, write_atomic
+from graphsoft.tree import Tree
 
-__all__ = ["memberships_to_npz", "point_columns"]
+__all__ = ["cluster_columns", "memberships_to_npz", "point_columns"]
 
 
 def memberships_to_npz(memberships: csr_array, path: PathLike) -> None:
@@ -74,3 +77,35 @@ def point_columns(
         columns[f"probability_{number}"] = largest_shares(level.memberships)
         columns[f"entropy_{number}"] = level.entropy
     return columns
+
+
+def cluster_columns(
+    tree: Tree, masses: Sequence[Array], heights: Mapping[str, float], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """List what the tree says of all clusters, level by level.
+
+    Parameters
+    ----------
+    tree : Tree
+    masses : sequence of ndarray of shape (m,)
+        Of the clusters of each level.
+    heights : mapping of str to float
+        Of each cluster, by its id.
+    names : mapping of str to str
+    """
+    nodes = [node for node in tree.nodes if node.level < len(masses)]
+    with np.errstate(invalid="ignore"):  # of a graph without edges
+        shares = [mass / mass.sum() for mass in masses]
+    above = [node.parents[0] if node.level < len(masses) - 1 else ("", 1.0) for node in nodes]
+    return {
+        "id": [node.id for node in nodes],
+        "name": [names.get(node.id, node.id) for node in nodes],
+        "level": np.array([node.level for node in nodes]),
+        "number": np.array([node.index for node in nodes]),
+        "parent": [parent for parent, _ in above],
+        "probability": np.array([chance for _, chance in above]),
+        "size": np.array([node.size for node in nodes]),
+        "mass": np.concatenate(list(masses)),
+        "share": np.concatenate(shares),
+        "height": np.array([heights[node.id] for node in nodes]),
+    }

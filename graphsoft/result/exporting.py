@@ -15,7 +15,7 @@ from graphsoft.formats.linkage import Linkage, linkage_of
 from graphsoft.formats.naming import checked_names, distinct_texts, plain_name
 from graphsoft.formats.networkx_graphs import points_to_networkx, tree_to_networkx, write_gexf, write_graphml
 from graphsoft.formats.newick import tree_to_newick
-from graphsoft.formats.tables import point_columns
+from graphsoft.formats.tables import cluster_columns, point_columns
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import choice, integer
 from graphsoft.result.description import ClusterDescription, described
@@ -384,21 +384,5 @@ def _columns(h: Hierarchy, of: str, names: Names) -> dict[str, Any]:
 
 def tree_columns(h: Hierarchy | StoredHierarchy, names: Names) -> dict[str, Any]:
     """List what the tree says of all clusters."""
-    tree, known = h.tree, checked_names(h.tree, names)
-    nodes = [node for node in tree.nodes if node.level < len(h)]
-    heights = _linkage(h).heights
-    with np.errstate(invalid="ignore"):  # of a graph without edges
-        shares = [level.mass / level.mass.sum() for level in h]
-    above = [node.parents[0] if node.level < len(h) - 1 else ("", 1.0) for node in nodes]
-    return {
-        "id": [node.id for node in nodes],
-        "name": [known.get(node.id, node.id) for node in nodes],
-        "level": np.array([node.level for node in nodes]),
-        "number": np.array([node.index for node in nodes]),
-        "parent": [parent for parent, _ in above],
-        "probability": np.array([chance for _, chance in above]),
-        "size": np.array([node.size for node in nodes]),
-        "mass": np.concatenate([level.mass for level in h]),
-        "share": np.concatenate(shares),
-        "height": np.array([heights[node.id] for node in nodes]),
-    }
+    known, heights = checked_names(h.tree, names), _linkage(h).heights
+    return cluster_columns(h.tree, [level.mass for level in h], heights, known)

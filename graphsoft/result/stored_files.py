@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ LOST = "make the same call again, which makes the file again, or take another co
 
 
 @dataclass(frozen=True, eq=False)
-class FilesOfShares:
+class FilesOfShares(ABC):
     """The files of a result on disk, of which memberships and labels are read.
 
     Attributes
@@ -100,13 +101,13 @@ class FilesOfShares:
     def _mark(self) -> bytes:
         return mark_of(self.plan)
 
+    @abstractmethod
     def rows(self, part: int) -> tuple[Array, Array]:
         """Tell which rows are in a part, rising, and which of its nodes each is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def homes(self, chunk: int) -> tuple[Array, Array]:
         """Tell in which part each row of a chunk is, and which node of it."""
-        raise NotImplementedError
 
     def labels(self, chunk: int, level: int) -> Array:
         """Read the likeliest cluster of each row of a chunk."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ __all__ = ["StoredRows", "by_chunk", "nodes_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredRows:
+class StoredRows(ABC):
     """Something with a row for each point, on a level with m clusters, that stays on disk.
 
     Attributes
@@ -39,9 +40,9 @@ class StoredRows:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} points in {self.clusters} clusters)"
 
+    @abstractmethod
     def chunk(self, number: int) -> Any:
         """Read a chunk: the rows from ``number * chunk_rows`` on."""
-        raise NotImplementedError
 
     def numbers(self, index: Any) -> Array:
         """List the rows that a number, a slice or a list asks for; negative numbers count from the end."""

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import graphsoft
 from shared.runs import LEVELS, digest, nested_clouds
+from shared.stores import h5ad, memmap, zarr_array
 
 X, _ = nested_clouds(400)
 GIVEN = {"partitions": 2, "max_memory": "2GB"}
@@ -20,8 +21,7 @@ def expected(tmp_path_factory):
 
 
 def as_memmap(folder):
-    np.save(folder / "rows.npy", X)
-    return np.load(folder / "rows.npy", mmap_mode="r")
+    return memmap(folder / "rows.npy", X)
 
 
 def as_parquet(folder):
@@ -38,17 +38,11 @@ def as_dask(folder):
 
 
 def as_h5ad(folder):
-    import anndata
-
-    anndata.AnnData(X).write_h5ad(folder / "rows.h5ad")
-    return folder / "rows.h5ad"
+    return h5ad(folder / "rows.h5ad", X)
 
 
 def as_zarr(folder):
-    import zarr
-
-    zarr.save_array(str(folder / "rows.zarr"), X)
-    return folder / "rows.zarr"
+    return zarr_array(folder / "rows.zarr", X)
 
 
 def as_path(folder):

@@ -18,6 +18,7 @@ from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_points import StoredPoints
 from shared.shapes import cloud
 from shared.stored_twin import stored_twin
+from shared.stores import h5ad, memmap, zarr_array
 
 X = cloud(120, centers=5).astype(np.float32)
 NEW = np.vstack([cloud(60, centers=5, seed=3).astype(np.float32) + np.float32(0.1), X[7:10], X[7:8]])
@@ -79,22 +80,15 @@ def as_list(folder):
 
 
 def as_h5ad(folder):
-    import anndata
-
-    anndata.AnnData(NEW).write_h5ad(folder / "new.h5ad")
-    return folder / "new.h5ad"
+    return h5ad(folder / "new.h5ad", NEW)
 
 
 def as_zarr(folder):
-    import zarr
-
-    zarr.save_array(str(folder / "new.zarr"), NEW)
-    return folder / "new.zarr"
+    return zarr_array(folder / "new.zarr", NEW)
 
 
 def as_memmap(folder):
-    np.save(folder / "new.npy", NEW)
-    return np.load(folder / "new.npy", mmap_mode="r")
+    return memmap(folder / "new.npy", NEW)
 
 
 def as_dask(_):
