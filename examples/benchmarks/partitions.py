@@ -44,6 +44,7 @@ from tables import markdown
 
 import graphsoft
 from graphsoft.distributed.files import open_arrays
+from graphsoft.distributed.plan import mark_of
 from graphsoft.metrics import adjusted_rand
 
 LEAST = 3000  # points of a set
@@ -136,16 +137,16 @@ def recall_of(graph: sp.csr_array, node: Labels, some: Labels, near: list[Labels
     return float(np.mean(met))
 
 
-def graph_of_run(directory: Path, partitions: int, rows: int) -> tuple[sp.csr_array, Labels]:
+def graph_of_run(directory: Path, partitions: int, rows: int, mark: bytes) -> tuple[sp.csr_array, Labels]:
     """Read the graph of a run: edges between nodes, and the node of each row."""
     node, first = np.empty(rows, dtype=np.int64), [0]
     ones, others = [], []
     blocks = []
     for part in range(partitions):
-        with open_arrays(directory / "parts" / "graph" / f"{part}.arrays") as file:
+        with open_arrays(directory / "parts" / "graph" / f"{part}.arrays", mark=mark) as file:
             blocks.append([file.array(name) for name in ("ptr", "columns", "halo_part", "halo_place")])
         first.append(first[-1] + len(blocks[-1][0]) - 1)
-        with open_arrays(directory / "parts" / "rows" / f"{part}.arrays") as file:
+        with open_arrays(directory / "parts" / "rows" / f"{part}.arrays", mark=mark) as file:
             node[file.array("rows")] = first[part] + file.array("node")
     for part, (ptr, columns, of, place) in enumerate(blocks):
         numbers = np.append(np.arange(first[part], first[part + 1]), np.array(first)[of] + place)
@@ -186,7 +187,7 @@ def in_partitions(
             max_memory=memory, **settings,
         )  # fmt: skip
         labels = [np.asarray(level.labels)[place] for level in h]
-        graph, node = graph_of_run(Path(folder), partitions, len(order))
+        graph, node = graph_of_run(Path(folder), partitions, len(order), mark_of(h.plan))
     return Found(labels, recall_of(graph, node[place], *known))
 
 
