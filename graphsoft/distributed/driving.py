@@ -62,7 +62,8 @@ def drive(
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
     The files of a result that is there already are read, and made again if they are damaged. What a
-    refused call has done is deleted, so that the corrected one can have the directory.
+    refused call has done is deleted, so that the corrected one can have the directory; what earlier calls
+    have done stays.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def drive(
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
-    lends, damaged = LENDS, False
+    lends, damaged, begun = LENDS, False, (folder / PLAN).exists()
     while True:
         with faults_of(folder), Run(folder, executor_of(client), progress, deadline=deadline) as run:
             data, plan = _planned(X, settings, folder, client, max_memory, partitions, lends)
@@ -99,7 +100,7 @@ def drive(
                 lends = error.lends
                 _delete(folder, WORK)
             except InputError:
-                if not is_finished(folder, plan):
+                if not (begun or is_finished(folder, plan)):
                     _delete(folder, (*DATA, *WORK))
                 raise
             except Unreadable:

@@ -154,6 +154,23 @@ def test_a_run_that_is_stopped_again_and_again_comes_to_its_end(tmp_path, expect
     assert digest(tmp_path) == expected
 
 
+def test_what_earlier_calls_have_done_survives_a_refusal(tmp_path, expected, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=Stops(60), **GIVEN)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+
+    def blind(*_):  # as a worker would be that does not have the storage
+        raise InputError("X", "there is no file", "let all workers see it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphsoft.distributed.driving.divide", blind)
+        with pytest.raises(InputError, match="let all workers see it"):
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+    assert before <= set(tmp_path.rglob("*"))
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
+    assert digest(tmp_path) == expected
+
+
 @pytest.mark.parametrize("finished", [True, False])
 @pytest.mark.parametrize("stage", ["cells", "rows", "points", "graph", "memberships", "homes", SUMMARY])
 def test_what_was_damaged_is_made_again(tmp_path, directory, expected, stage, finished):
