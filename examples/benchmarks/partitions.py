@@ -157,13 +157,17 @@ def graph_of_run(directory: Path, partitions: int, rows: int, mark: bytes) -> tu
 
 
 def alone(item: KnownSet, order: Labels, settings: dict[str, Any], known: Any) -> Iterator[Found]:
-    """Cluster on a single machine: with the weights as they are, and with others."""
-    graph = graphsoft.knn_graph(item.features[order], metric=item.metric, **settings)
-    place = np.argsort(order)
-    for changed in (graph, shaken(graph, order)):
-        h = graphsoft.hierarchy(changed, item.levels)
-        labels = [level.labels[place] for level in h]
-        yield Found(labels, recall_of(graph.adjacency, place, *known))
+    """Cluster on a single machine: with the weights as they are, and with others.
+
+    Not with others where the graph has more components than clusters, which only features can merge.
+    """
+    features, place = item.features[order], np.argsort(order)
+    found = [graphsoft.hierarchy(features, item.levels, metric=item.metric, **settings)]
+    graph = found[0].graph
+    if found[0].report.components <= item.levels[-1]:
+        found.append(graphsoft.hierarchy(shaken(graph, order), item.levels))
+    for h in found:
+        yield Found([level.labels[place] for level in h], recall_of(graph.adjacency, place, *known))
 
 
 def shaken(graph: graphsoft.Graph, order: Labels) -> graphsoft.Graph:

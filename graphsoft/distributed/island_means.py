@@ -11,14 +11,14 @@ from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summing import packed, summed
 from graphsoft.distributed.tasks import Where
-from graphsoft.fitting.islands import MOST_ISLANDS, central_rows, heavy_components, sums_of_islands
+from graphsoft.fitting.islands import central_rows, heavy_components, sums_of_islands
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
 
 __all__ = ["means_needed"]
 
-# The means of all components, or four times the distances between them, may take this part of the memory of a
-# process: while they are added up it may have to hold several such arrays.
+# The means of all components may take this part of the memory of a process: while they are added up it may
+# have to hold several such arrays.
 ROOM = 1 / 16
 
 
@@ -31,8 +31,7 @@ def means_needed(run: Run, plan: Plan) -> Array | sp.csr_array | None:
         return None
     record = run.stage("islands", label_islands, [0], levels=plan.levels)[0]
     count = int(record["islands"])
-    large = 8 * count * max(plan.features, 4 * count) > ROOM * plan.max_memory
-    if not record["needed"] or large or count > MOST_ISLANDS:
+    if not record["needed"] or 8 * count * plan.features > ROOM * plan.max_memory:
         return None
     known: dict[str, Any] = {"sparse": plan.sparse, "metric": plan.metric, "islands": count}
     run.stage("add-islands", sum_features, plan.parts, **known)

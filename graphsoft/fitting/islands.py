@@ -2,7 +2,8 @@
 
 No edge says which components belong together, but features do. So these levels merge components by Ward's
 method, as points at the means of their features that weigh as much as they do in the graph; and the levels
-below divide the graph of the points within them.
+below divide the graph of the points within them. Very many components are divided as points are, by a graph
+of the nearest of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,15 +24,17 @@ from graphsoft.engine.coarsening import strays
 from graphsoft.engine.dividing import Division
 from graphsoft.graph.features import Features
 from graphsoft.graph.graph import Graph
+from graphsoft.graph.joining import knn_graph
+from graphsoft.input.mapped import take_rows
 from graphsoft.linalg.csr import inverse_or_zero
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.neighbors.exact import METRICS
+from graphsoft.neighbors.nearest import nearest_among
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
 from graphsoft.parallel import blocks, one_thread
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
 
 __all__ = [
-    "MOST_ISLANDS",
     "Divided",
     "central_rows",
     "divided_levels",
@@ -43,7 +47,7 @@ __all__ = [
 
 SHRUNK = 2.0**-43  # rows are multiplied by this before they are added up, so that no sum can overflow
 NUMBERS_AT_ONCE = 1 << 22  # of features
-MOST_ISLANDS = 1 << 12  # all distances between them are in memory
+MOST_BY_WARD = 1 << 10  # components, since all distances between them are in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +132,37 @@ def merged_islands(graph: Graph, sizes: Sequence[int], means: Callable[[], Featu
     Returns
     -------
     list of int32 ndarray of shape (n,)
-        The cluster of each node on these levels, the finest of them first; none if there are no such levels,
-        or too many components.
+        The cluster of each node on these levels, the finest of them first; none if there are no such levels.
+        A component too light for a cluster goes with the nearest that is not.
     """
     fewer = [size < heavy_components(graph, size) for size in sizes]
-    if True not in fewer or graph.components.max() >= MOST_ISLANDS:
+    if True not in fewer:
         return []
+    merging, of = sizes[fewer.index(True) :], means()
+    heavy = np.unique(graph.components[~strays(graph, merging[0])])
     masses = np.bincount(graph.components, graph.degrees)
-    found = merged_by_ward(_squares(means()), masses, sizes[fewer.index(True) :])
-    return [labels[graph.components] for labels in found]
+    near = _nearest_heavy(of, heavy, masses)
+    some = Features(take_rows(of.values, heavy), of.metric)
+    return [labels[near][graph.components] for labels in _merged(some, masses[heavy], merging)]
+
+
+def _nearest_heavy(means: Features, heavy: Array, masses: Array) -> Array:
+    """Find the place in `heavy` of each component, or of the nearest to it that is heavy."""
+    near = np.full(len(means), masses[heavy].argmax())  # of rows without a direction
+    light = np.setdiff1d(np.arange(len(means)), heavy)
+    points = Points.of(means.values, means.metric)
+    found = nearest_among(points.take(heavy), points.take(light), 1)[0][:, 0]
+    near[light[found >= 0]] = found[found >= 0]
+    near[heavy] = np.arange(len(heavy))
+    return near
+
+
+def _merged(means: Features, masses: Array, sizes: Sequence[int]) -> list[Array]:
+    """Merge components: few of them by Ward's method, and many as points of a graph of their own."""
+    if len(means) <= MOST_BY_WARD:
+        return merged_by_ward(_squares(means), masses, sizes)
+    graph = knn_graph(means.values, metric=means.metric)
+    return divided_levels(graph, sizes, partial(means_of_islands, graph, means)).labels
 
 
 def heavy_components(graph: Graph, count: int) -> int:

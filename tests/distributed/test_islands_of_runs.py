@@ -42,3 +42,4 @@ def test_means_that_need_much_memory_are_left_out(tmp_path, monkeypatch):
     h = graphsoft.hierarchy(X, [24, 4], directory=tmp_path, partitions=2)
     assert adjusted_rand(island, np.asarray(h[0].labels)) == 1
     assert "components are more than the 4 clusters" in " ".join(h.report.notes)
+    assert not (tmp_path / "done" / "add-islands").exists()

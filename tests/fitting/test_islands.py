@@ -104,6 +104,30 @@ def test_light_components_do_not_keep_a_heavy_one_whole():
     assert adjusted_rand(np.arange(2000) // 1000, h[1].labels[:2000]) > 0.8
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+def test_many_components_are_divided_as_points_are(metric, monkeypatch):
+    monkeypatch.setattr("graphsoft.fitting.islands.MOST_BY_WARD", 10)
+    X, island, group = islands(each=24, points=12)
+    h = graphsoft.hierarchy(X, [96, 4], metric=metric, n_neighbors=5)
+    if metric != "cosine":  # under which some islands are one
+        assert h.report.components == 96
+        assert adjusted_rand(island, h[0].labels) == 1
+    assert adjusted_rand(group, h[1].labels) == 1
+
+
+def test_light_components_go_with_the_nearest_heavy_one(monkeypatch):
+    monkeypatch.setattr("graphsoft.fitting.islands.MOST_BY_WARD", 20)  # as many as are heavy
+    X, island, group = islands(points=300)
+    random = np.random.default_rng(1)
+    near = random.integers(20, size=80)
+    around = np.array([X[island == each].mean(axis=0) for each in near])
+    specks = np.repeat(around + 20.0 * random.normal(size=around.shape), 4, axis=0)
+    specks += 0.01 * random.normal(size=specks.shape)
+    h = graphsoft.hierarchy(np.concatenate([X, specks]), [20, 4], n_neighbors=3)
+    assert h.report.components > 90
+    assert adjusted_rand(np.concatenate([group, np.repeat(near // 5, 4)]), h[1].labels) == 1
+
+
 def test_without_features_nothing_changes():
     X, _, _ = islands()
     graph = graphsoft.knn_graph(X)
