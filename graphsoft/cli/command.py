@@ -95,11 +95,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Run the command line as a process of its own."""
+    sys.unraisablehook = _tell_of_unraisable
     code = main()
     if code == INTERRUPTED:
         # Python would end by the signal, and with another code, if it came while text was being executed
         os._exit(code)
     sys.exit(code)
+
+
+def _tell_of_unraisable(unraisable: Any) -> None:
+    """Say nothing of Ctrl-C that code in C drops on its way: it comes out in the end, as one line."""
+    if unraisable.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(unraisable)
 
 
 def _fail(code: int, message: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from logging import ERROR
+from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,10 @@ def _data(options: dict[str, Any]) -> Any:
     return rows_in_files(paths, columns=columns, part=part)
 
 
+# Ctrl-C in a terminal reaches all processes. Workers leave it to this one, which ends them.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+
 @contextmanager
 def started_client(options: Mapping[str, Any]) -> Iterator[Any]:
     """Start workers on this machine, or join a cluster; they are left as they were found."""
@@ -125,8 +129,9 @@ def started_client(options: Mapping[str, Any]) -> Iterator[Any]:
     with (
         # any free port: another cluster of this machine may have the usual one
         dask.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=ERROR,
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=CRITICAL,
             memory_limit="auto" if options["max_memory"] is None else _bytes(options["max_memory"]),
+            preload=DEAF,
         ) as cluster,
         dask.Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip

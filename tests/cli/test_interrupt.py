@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,18 @@ def test_ctrl_c_leaves_one_clean_line(points, tmp_path):
     assert left_on_screen(shown) == ["graphsoft: interrupted"]
     assert shown.endswith("graphsoft: interrupted\r\n")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason="needs dask and distributed")
+def test_ctrl_c_with_workers_leaves_one_clean_line(points, tmp_path):
+    code, shown = in_terminal(
+        "run", points, "--levels", "100,20,10", "--directory", tmp_path / "run", "--partitions", "4",
+        "--workers", "2", interrupt="find neighbors",
+    )  # fmt: skip
+    assert code == 130
+    assert [line for line in left_on_screen(shown) if not line.startswith("dashboard: ")] == [
+        "graphsoft: interrupted; the same command goes on where it stopped"
+    ]
 
 
 def test_ctrl_c_without_a_terminal(points):

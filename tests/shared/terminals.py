@@ -1,5 +1,6 @@
 """A terminal of its own for a process, and what the process showed there."""
 
+import contextlib
 import os
 import re
 import select
@@ -13,7 +14,8 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 def shown_in_terminal(command, *, stdout=None, interrupt=None, environment=None, seconds=240):
     """Run a command whose standard error is a terminal; returns its exit code and what it wrote there.
 
-    If `interrupt` is a text, SIGINT is sent as soon as that is shown.
+    If `interrupt` is a text, SIGINT is sent as soon as that is shown, to all processes of the command, as a
+    terminal does at Ctrl-C.
     """
     import pty  # not on every system
 
@@ -24,6 +26,7 @@ def shown_in_terminal(command, *, stdout=None, interrupt=None, environment=None,
         stdout=other if stdout is None else stdout,
         stderr=other,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **(environment or {})},
+        start_new_session=True,
     )
     os.close(other)
     shown, end = b"", time.monotonic() + seconds
@@ -40,11 +43,12 @@ def shown_in_terminal(command, *, stdout=None, interrupt=None, environment=None,
             elif process.poll() is not None:
                 break
             if interrupt is not None and interrupt in plain(shown.decode(errors="replace")):
-                process.send_signal(signal.SIGINT)
+                os.killpg(process.pid, signal.SIGINT)
                 interrupt = None
         return process.wait(timeout=seconds), shown.decode()
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         os.close(main)
 
