@@ -337,16 +337,18 @@ def _deadline(time_limit: Any, settings: Settings) -> Deadline:
 
 
 def _warn_of_a_large_cluster(sizes: Array, levels: Sequence[int]) -> None:
-    """Warn if one cluster at the top has half of all texts, and twice an even share: they may share no words.
+    """Warn if one cluster at the top has half of all points, and twice an even share.
+
+    Short texts that share no word with others do so, and so may any points that are near nothing.
 
     `sizes` are those of the top level, `levels` says how many clusters each level has.
     """
-    largest, texts = int(sizes.argmax()), int(sizes.sum())
-    if sizes[largest] <= texts * max(1 / 2, 2 / len(sizes)):
+    largest, points = int(sizes.argmax()), int(sizes.sum())
+    if sizes[largest] <= points * max(1 / 2, 2 / len(sizes)):
         return
-    remedy = "leave out texts that share no word with another, or ask for more clusters at the top"
+    remedy = "leave out points that have nothing in common with others, or ask for more clusters at the top"
     if len(levels) > 1:
         even = levels[-2] // len(sizes)
         remedy += f", or limit them: max_children={2 * even}"
-    share = f"holds {sizes[largest] / texts:.0%} of all points, as is common for short texts"
+    share = f"holds {sizes[largest] / points:.0%} of all points"
     warn(f"cluster {len(levels) - 1}-{largest}, of {len(sizes)} at the top, {share}; {remedy}")

@@ -71,16 +71,16 @@ def _notes(told: Told) -> list[str]:
         notes.append("one partition")
     elif plan.kind == "points":
         notes.append(
-            f"{plan.partitions} partitions; the partitions of the {plan.lends} next cells see a point too, "
-            f"so that {told.recall:.1%} of the neighbors of a probe can be found"
+            f"{plan.partitions} partitions; each point was also compared with those of the {plan.lends} "
+            f"nearest other cells, which finds {told.recall:.1%} of the true neighbors of a sample"
         )
     else:
         notes.append(f"{plan.partitions} partitions")
     if plan.partitions > 1:
         crossing, halo = told.total("crossing") / max(1, entries), told.total("halo") / max(1, nodes)
         notes.append(
-            f"{crossing:.1%} of the edges lead from partition to partition; a partition sees {halo:.2f} "
-            "nodes of others for each of its own"
+            f"{crossing:.1%} of the edges join different partitions; for each of its own nodes a partition "
+            f"has {halo:.2f} of others"
         )
     return notes + notes_on_sizes(nodes, told.components, plan.levels)
 

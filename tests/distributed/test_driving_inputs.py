@@ -79,7 +79,7 @@ def test_texts_of_which_one_cluster_has_most_are_warned_of(tmp_path):
     words = (random.random((300, 40)) < np.where(np.arange(40) // 10 == topic[:, None], 0.6, 0.02)) * 1.0
     rows = sp.csr_array(words * random.random((300, 40)))
     options = {"metric": "cosine", "levels": (12, 4)}
-    with pytest.warns(graphsoft.GraphsoftWarning, match="of all points, as is common for short texts"):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="at the top, holds .* of all points"):
         graphsoft.hierarchy(rows, **options)
-    with pytest.warns(graphsoft.GraphsoftWarning, match="of all points, as is common for short texts"):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="at the top, holds .* of all points"):
         graphsoft.hierarchy(rows, directory=tmp_path, partitions=1, **options)
