@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import IO
@@ -22,6 +23,7 @@ BYTES = 1 << 21
 LONGEST_LINE = 1 << 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANKS = ""  # stands for any number of blanks and tabs
+BLANK_LINE = re.compile(r"^ +(?=\r?$)", re.MULTILINE)
 FIELDS = "write 'u v' or 'u v weight', the same on every line"
 
 
@@ -106,7 +108,9 @@ def _parsed(file: EdgeFile, raw: bytes, at: int) -> Edges | None:
     delimiter, count, wanted = file.layout
     if not raw.strip():
         return None
-    text = raw.decode("latin-1")
+    text = BLANK_LINE.sub("", raw.decode("latin-1"))
+    if delimiter != BLANKS:
+        _refuse_broken_lines(file, text, at)
     some = len(wanted) < count  # where all fields are read, lines with more of them are found
     only_comments = "#" in text and not any(line.partition("#")[0].strip() for line in text.split("\n"))
     if only_comments:
@@ -129,6 +133,14 @@ def _parsed(file: EdgeFile, raw: bytes, at: int) -> Edges | None:
 
     weight: Array | None = table[:, 2] if len(wanted) == 3 else None
     return Edges(table[:, 0], table[:, 1], weight, place)
+
+
+def _refuse_broken_lines(file: EdgeFile, text: str, at: int) -> None:
+    """Refuse line breaks within quotes, because text is cut at any of them."""
+    for number, line in enumerate(text.split("\n") if '"' in text else []):
+        if line.partition("#")[0].count('"') % 2:
+            problem = f"has a quotation mark without a second one on line {_line_number(file, at) + number}"
+            raise refused(file, problem, "write every edge on one line")
 
 
 def _line_number(file: EdgeFile, at: int) -> int:

@@ -78,6 +78,8 @@ def test_the_number_of_nodes_is_found(tmp_path, kind):
         ('"from","to"\n"0","1"\n', [(0, 1, 1.0)]),
         ("# made by hand\n\n0,1\n# the end\n1,2", [(0, 1, 1.0), (1, 2, 1.0)]),
         ("source,target\n0,1\n\n\n2,1\n", [(0, 1, 1.0), (2, 1, 1.0)]),
+        ("0,1,1.5\n   \n1,2,1.5\r\n  \r\n", [(0, 1, 1.5), (1, 2, 1.5)]),
+        ('source,target,weight,note\n0,1,2,"a ""b"", c"\n', [(0, 1, 2.0)]),
     ],
 )
 def test_text_in_many_ways(tmp_path, text, expected):
@@ -138,6 +140,11 @@ REFUSED_TEXT = {
     "nan": ("0,1,1\n0,2,nan\n", "has the weight nan in line 2", "finite"),
     "infinite": ("0,1,1\n0,2,1e999\n", "has the weight inf in line 2", "finite"),
     "a text weight": ("0,1,1\n0,2,much\n", "has 'much' as a weight on line 2", "finite"),
+    "a break in quotes": (
+        '0,1,1,"a"\n1,2,1,"b\n0,2,1,c"\n',
+        "has a quotation mark without .* line 2",
+        "one line",
+    ),
     "one column": ("node\n1\n", "columns", "two nodes"),
 }
 
