@@ -16,7 +16,7 @@ from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.executors import Ended, Executor, Key, Workers
 from graphsoft.distributed.files import UNMARKED, Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
-from graphsoft.errors import RunStopped
+from graphsoft.errors import RunStopped, Unreachable
 
 __all__ = ["AGAIN", "FULL", "UNSOUND", "Doing", "Known", "Place", "Stage"]
 
@@ -31,6 +31,10 @@ UNKNOWN = 600.0  # or after so many where all of them have
 TRIES = 3  # at the same time; then the last is given up for another, after longer and longer waits
 # A worker's death is first its scheduler's affair, which tries the task again, in Dask on three more workers.
 KILLS = 3
+MORE_MEMORY = (
+    "give each worker more memory, or begin in another directory with a smaller max_memory or more "
+    "partitions; logs of the workers may tell more"
+)
 UNSOUND = "see that the disk is sound, and that all workers and this process see the same directory"
 AGAIN = 5  # a file that was written so often, and could not be read, will not be read the next time
 
@@ -219,6 +223,11 @@ class Doing:
             self._do_again(place, tried.since, error)
         elif ended.killed:
             self._take_kill(place, error)
+        elif isinstance(error, MemoryError):
+            problem = f"there was not enough memory for it ({error or 'MemoryError'})"
+            raise self._stopped([place], problem, MORE_MEMORY) from error
+        elif isinstance(error, Unreachable):
+            raise self._stopped([place], error.problem, error.remedy) from error
         elif isinstance(error, OSError) and error.errno in FULL:
             raise self._stopped(
                 [place], f"the disk is full ({error})", "make room, and call again: what is done is kept"
@@ -260,11 +269,7 @@ class Doing:
         self._kills[place] += 1
         if self._kills[place] >= KILLS:
             why = f" ({error})" if error is not None else ""
-            raise self._stopped(
-                [place], f"its workers died, {KILLS} times over{why}",
-                "give each worker more memory, or begin in another directory with a smaller max_memory "
-                "or more partitions; logs of the workers may tell more",
-            )  # fmt: skip
+            raise self._stopped([place], f"its workers died, {KILLS} times over{why}", MORE_MEMORY)
         if not self._keys(place) and place not in self._suspects:
             self._suspects.append(place)
 

@@ -178,6 +178,17 @@ def test_task_that_is_killed_too_often(tmp_path):
     assert executor.tries("pass-on").count(4) == doing.KILLS
 
 
+def no_memory(where):
+    raise MemoryError("Unable to allocate 8 GiB")
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_task_that_has_not_enough_memory(tmp_path, here):
+    words = r"too-large, part 4: there was not enough memory.*8 GiB.*more memory"
+    with Run(tmp_path) as run, pytest.raises(graphsoft.RunStopped, match=words):
+        run.stage("too-large", no_memory, [4], here=here)
+
+
 def test_workers_that_are_all_silent(tmp_path):
     class Silent(Scripted):
         def workers(self):
