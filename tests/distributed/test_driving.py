@@ -16,6 +16,7 @@ from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
 from shared.runs import LEVELS, digest, nested_clouds
+from shared.shuffled import Shuffled
 
 X, CLOUD = nested_clouds()
 GIVEN = {"partitions": 4, "max_memory": "2GB"}
@@ -79,7 +80,7 @@ def test_what_a_result_can_be_asked(directory, one_machine):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_tasks_is_of_no_influence(tmp_path, expected, seed):
-    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=InThisProcess(seed), **GIVEN)
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=Shuffled(seed), **GIVEN)
     assert digest(tmp_path) == expected
 
 

@@ -115,17 +115,19 @@ def test_worker_that_is_silent_gets_no_tasks(client, tmp_path, answer, monkeypat
         time.sleep(0.05)
 
 
-def test_no_worker(tmp_path):
+def test_no_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.5)
     with (
         LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
-        Run(tmp_path, executor_of(client), patience=0.5) as run,
+        Run(tmp_path, executor_of(client)) as run,
         pytest.raises(graphsoft.RunStopped, match=r"make-numbers, parts 0, 1, .*no worker .*start workers"),
     ):
         run_stages(run)
 
 
-def test_workers_that_are_paused(client, tmp_path, answer):
+def test_workers_that_are_paused(client, tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.5)
     alive(client)
 
     def limit(memory, dask_worker):
@@ -138,7 +140,7 @@ def test_workers_that_are_paused(client, tmp_path, answer):
         time.sleep(0.05)
     try:
         with (
-            Run(tmp_path, executor_of(client), patience=0.5) as run,
+            Run(tmp_path, executor_of(client)) as run,
             pytest.raises(graphsoft.RunStopped, match=r"make-numbers.*no worker that takes tasks.*paused"),
         ):
             run_stages(run)
