@@ -17,6 +17,7 @@ from graphsoft.distributed.executors import Ended, Executor, Key, Workers
 from graphsoft.distributed.files import UNMARKED, Unreadable
 from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped, Unreachable
+from graphsoft.version import installed_version
 
 __all__ = ["AGAIN", "FULL", "UNSOUND", "Doing", "Known", "Stage", "TaskId"]
 
@@ -87,6 +88,8 @@ class Known:
         How many tasks of each stage were begun, the same one counted as often as it was.
     repaired : set of str
         Stages of which tasks were done again, because a later stage could not read their files.
+    version : str
+        Of graphsoft.
     begun : bool
         Whether some task was done in this process's time.
     whole : set of str
@@ -101,6 +104,7 @@ class Known:
     stages: dict[str, Stage] = field(default_factory=dict)
     tries: Counter[str] = field(default_factory=Counter)
     repaired: set[str] = field(default_factory=set)
+    version: str = field(default_factory=installed_version)
     begun: bool = False
     whole: set[str] = field(default_factory=set)
 
@@ -108,7 +112,8 @@ class Known:
         """Make a task; there may be too many to keep."""
         stage = self.stages[task_id[0]]
         own = {name: values[task_id[1]] for name, values in stage.own.items()}
-        return Task(Where(self.directory, *task_id, self.mark), stage.work, {**stage.known, **own})
+        where = Where(self.directory, *task_id, self.mark)
+        return Task(where, stage.work, {**stage.known, **own}, self.version)
 
     def writer(self, error: Unreadable) -> TaskId:
         """Find whose file could not be read."""

@@ -50,6 +50,7 @@ from graphsoft.result.stored_prediction import (
     summed,
     visited,
 )
+from graphsoft.version import installed_version
 
 __all__ = ["place"]
 
@@ -124,6 +125,7 @@ def _plan(
     return replace(
         old, kind="predictions", rows=source.n, partitions=-(-source.n // chunk_rows), chunk_rows=chunk_rows,
         max_memory=memory, identity=source.identity(), asked={"hierarchy": asdict(old)},
+        version=installed_version(),
     )  # fmt: skip
 
 

@@ -172,6 +172,28 @@ def test_what_earlier_calls_have_done_survives_a_refusal(tmp_path, expected, mon
     assert digest(tmp_path) == expected
 
 
+def test_another_version_reads_a_result_and_does_not_go_on_with_a_run(tmp_path, directory, expected):
+    shutil.copytree(directory, tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.arrays")}
+    h = graphsoft.load(tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda name: "99.0")
+        assert (graphsoft.load(tmp_path / "run")[0].labels == h[0].labels).all()
+        h.save(tmp_path / "copy")
+        for finished in (True, False):
+            with pytest.raises(
+                InputError, match=r"was begun by graphsoft .*, and this is 99\.0.*graphsoft\.load"
+            ):
+                graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+            if finished:
+                (tmp_path / "run" / SUMMARY).unlink()
+        with pytest.raises(InputError, match=r"was begun by graphsoft .*, and this is 99\.0"):
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "copy", **GIVEN)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.arrays")} == before
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
+
+
 @pytest.mark.parametrize("finished", [True, False])
 @pytest.mark.parametrize("stage", ["cells", "rows", "points", "graph", "memberships", "homes", SUMMARY])
 def test_what_was_damaged_is_made_again(tmp_path, directory, expected, stage, finished):

@@ -21,6 +21,7 @@ from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
 from graphsoft.distributed.tasks import Task, Where
+from graphsoft.version import installed_version
 from shared.toy_stages import PARTS, STAGES, TASKS, executions, make, run_stages
 from shared.worker_processes import alive, ended
 
@@ -184,6 +185,29 @@ def test_worker_that_sees_another_disk(tmp_path, answer):
         ):
             run_stages(run)
     with Run(tmp_path / "run") as run:
+        assert run_stages(run) == answer
+
+
+def test_workers_of_another_version(client, tmp_path, answer):
+    def named(version):
+        from graphsoft.distributed import tasks
+
+        tasks.installed_version = lambda: version
+
+    alive(client)
+    client.run(named, "0.0.7")
+    try:
+        with (
+            Run(tmp_path, executor_of(client)) as run,
+            pytest.raises(
+                graphsoft.RunStopped, match=r"make-numbers, part \d: .* has graphsoft 0\.0\.7, and the run "
+            ),
+        ):
+            run_stages(run)
+    finally:
+        client.run(named, installed_version())
+    assert not executions(tmp_path)
+    with Run(tmp_path, executor_of(client)) as run:
         assert run_stages(run) == answer
 
 
