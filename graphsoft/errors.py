@@ -14,6 +14,7 @@ __all__ = [
     "InputError",
     "NotEnoughMemory",
     "RunStopped",
+    "Unreachable",
     "imported",
     "shown",
     "warn",
@@ -60,6 +61,13 @@ class NotEnoughMemory(InputError, MemoryError):
     >>> raise NotEnoughMemory("X", "needs 9.2 GB, and 4 GB are free", "use fewer points")
     Traceback (most recent call last):
     graphsoft.errors.NotEnoughMemory: X: needs 9.2 GB, and 4 GB are free. Remedy: use fewer points.
+    """
+
+
+class Unreachable(InputError):
+    """What a call reads is not to be had, or is not what it saw at first, where it is read.
+
+    That says nothing against the data: a run stops then, and keeps what is done.
     """
 
 

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from graphsoft.aliases import Progress
 from graphsoft.deadline import NEVER, Deadline
+from graphsoft.distributed.calls import carry_out, delete_work
 from graphsoft.distributed.cells import lends_needed
 from graphsoft.distributed.contracting import contract
 from graphsoft.distributed.dealing import deal
-from graphsoft.distributed.directories import faults_of, refuse_folder_of
+from graphsoft.distributed.directories import refuse_folder_of
 from graphsoft.distributed.dividing import divide
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.edges import build_blocks
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.expecting import expected_stages
-from graphsoft.distributed.files import Unreadable
-from graphsoft.distributed.finishing import LASTING, check_result, finish
-from graphsoft.distributed.given import ABOUT
+from graphsoft.distributed.finishing import LASTING, finish
 from graphsoft.distributed.joining import join
-from graphsoft.distributed.plan import PLAN, Plan, mark_of, settled
+from graphsoft.distributed.plan import Plan, settled
 from graphsoft.distributed.planning import LENDS, partitions_of_points, plan_of
 from graphsoft.distributed.reporting import Told, reported
 from graphsoft.distributed.routing import route
-from graphsoft.distributed.run import STAGES, Run
-from graphsoft.distributed.sources import GIVEN, Source, source_of
-from graphsoft.distributed.summary import SUMMARY, Summary, is_finished, restore_plan, write_summary
+from graphsoft.distributed.run import Run
+from graphsoft.distributed.sources import Source, source_of
+from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
 from graphsoft.engine.grouping import Limits
@@ -42,11 +39,6 @@ from graphsoft.input.checks import folder_named, integer
 from graphsoft.methods import Relation
 
 __all__ = ["drive"]
-
-# What a run writes before its result; the plan goes last, so that nothing is left that is not of it.
-DATA = (f"{GIVEN}/[0-9]*.arrays", f"{GIVEN}/{ABOUT}", f"{GIVEN}/source-*.json")
-WORK = ("done/*/[0-9]*.arrays", "parts/*/[0-9]*.arrays", STAGES, PLAN)
-FOLDERS = (GIVEN, "done/*", "done", "parts/*", "parts")
 
 
 def drive(
@@ -61,9 +53,7 @@ def drive(
 ) -> None:
     """Find a hierarchy by stages in a directory, or go on where an earlier call stopped.
 
-    The files of a result that is there already are read, and made again if they are damaged. What a
-    refused call has done is deleted, so that the corrected one can have the directory; what earlier calls
-    have done stays.
+    See `carry_out` for what becomes of files that are there already.
 
     Parameters
     ----------
@@ -85,51 +75,26 @@ def drive(
     method = _method(settings)
     if partitions is not None:
         partitions = integer("partitions", partitions, 1)
-    lends, damaged, begun = LENDS, False, (folder / PLAN).exists()
-    while True:
-        with faults_of(folder), Run(folder, executor_of(client), progress, deadline=deadline) as run:
-            data, plan = _planned(X, settings, folder, client, max_memory, partitions, lends)
-            run.bind(mark_of(plan))
-            try:
-                if not damaged and is_finished(folder, plan):
-                    check_result(run, plan)
-                else:
-                    _Drive(run, plan, settings, method, partitions).drive(data)
-                return
-            except _TooFewPartitions as error:
-                lends = error.lends
-                _delete(folder, WORK)
-            except InputError:
-                if not (begun or is_finished(folder, plan)):
-                    _delete(folder, (*DATA, *WORK))
-                raise
-            except Unreadable:
-                if damaged:
-                    raise
-                damaged = True
 
+    def begin() -> Run:
+        return Run(folder, executor_of(client), progress, deadline=deadline)
 
-def _planned(
-    X: Any,
-    settings: Settings,
-    folder: Path,
-    client: Any,
-    max_memory: int | str | None,
-    partitions: int | None,
-    lends: int,
-) -> tuple[Source | PartitionedGraph, Plan]:
-    """See the data, and settle what will be done with them; a call that is refused leaves no data behind."""
-    kept = (folder / GIVEN).exists()
-    try:
-        restore_plan(folder, SUMMARY)
+    def planned(lends: int) -> tuple[Source | PartitionedGraph, Plan]:
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
         falling_sizes(settings.levels, data.n)
         _warn_of_neighbors(data, settings)
-        return data, settled(folder, plan_of(data, settings, folder, client, max_memory, partitions, lends))
-    except InputError:
-        if not (kept and (folder / PLAN).exists()):  # else they are the data of an earlier call
-            _delete(folder, DATA)
-        raise
+        return data, plan_of(data, settings, folder, client, max_memory, partitions, lends)
+
+    def work(run: Run, plan: Plan, data: Source | PartitionedGraph) -> None:
+        _Drive(run, plan, settings, method, partitions).drive(data)
+
+    lends = LENDS
+    while True:
+        try:
+            carry_out(folder, SUMMARY, begin, partial(planned, lends), work)
+            return
+        except _TooFewPartitions as error:
+            lends = error.lends
 
 
 class _TooFewPartitions(Exception):
@@ -138,17 +103,6 @@ class _TooFewPartitions(Exception):
     def __init__(self, lends: int) -> None:
         super().__init__(lends)
         self.lends = lends
-
-
-def _delete(folder: Path, patterns: Sequence[str]) -> None:
-    """Delete files of a run, and their folders unless something of others is in these."""
-    for pattern in patterns:
-        for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
-    for pattern in FOLDERS:
-        for path in folder.glob(pattern):
-            with suppress(OSError):
-                path.rmdir()
 
 
 def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> None:
@@ -211,6 +165,7 @@ class _Drive:
             return plan, deal(run, data, plan), 1.0
         lends, recall = lends_needed(run, data, plan)
         if partitions_of_points(plan, data, lends, self.given) > plan.partitions:
+            delete_work(run.directory)
             raise _TooFewPartitions(lends)
         plan = settled(run.directory, replace(plan, lends=lends))
         route(run, data, plan)

@@ -12,7 +12,7 @@ from graphsoft.distributed.edge_archives import looked_at_archive, read_archive
 from graphsoft.distributed.edge_parts import EdgeFile, Edges, of_disk, refused
 from graphsoft.distributed.edge_tables import looked_at_table, read_table
 from graphsoft.distributed.edge_text import looked_at_text, read_text
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, Unreachable, shown
 from graphsoft.input.checks import integer
 
 __all__ = ["PartitionedGraph", "partitioned_graph"]
@@ -96,10 +96,12 @@ def _refuse_changed(file: EdgeFile) -> None:
     try:
         found = os.stat(file.path)
     except OSError:
-        raise refused(file, "is not there any more", "keep the files where all workers see them") from None
+        remedy = "keep the files where all workers see them"
+        raise Unreachable("path", f"{file.path!r} is not there any more", remedy) from None
     if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
-        problem = "has changed since it was looked at"
-        raise refused(file, problem, "call graphsoft.partitioned_graph again")
+        problem = f"{file.path!r} has changed since it was looked at"
+        remedy = "put it back as it was, or call graphsoft.partitioned_graph again, for another directory"
+        raise Unreachable("path", problem, remedy)
 
 
 def partitioned_graph(

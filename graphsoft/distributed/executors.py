@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
 from graphsoft.distributed.tasks import Task
 from graphsoft.errors import InputError, shown
 from graphsoft.parallel import threads_limited
@@ -96,16 +94,9 @@ class Executor(Protocol):
 
 
 class InThisProcess:
-    """Does tasks in this process, one after another.
+    """Does tasks in this process, one after another."""
 
-    Parameters
-    ----------
-    seed : int, optional
-        Do them in an order drawn by chance, to show that the order is of no influence.
-    """
-
-    def __init__(self, seed: int | None = None) -> None:
-        self._random = None if seed is None else np.random.default_rng(seed)
+    def __init__(self) -> None:
         self._waiting: list[tuple[Key, Task]] = []
 
     def submit(self, task: Task, key: Key) -> None:
@@ -116,8 +107,7 @@ class InThisProcess:
         """Do one task."""
         if not self._waiting:
             return []
-        place = 0 if self._random is None else int(self._random.integers(len(self._waiting)))
-        key, task = self._waiting.pop(place)
+        key, task = self._waiting.pop(0)
         try:
             task()
         except Exception as error:
@@ -130,7 +120,7 @@ class InThisProcess:
 
     def workers(self) -> Workers:
         """Count this process."""
-        return Workers(there=1, died=0, room=1 if self._random is None else sys.maxsize)
+        return Workers(there=1, died=0, room=1)
 
 
 class DaskFutures:

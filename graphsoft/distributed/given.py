@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import ArrayFile, Unreadable, open_arrays, rows_in_sections, write_arrays
 from graphsoft.distributed.row_pieces import PIECE, Read, checked_floats, checked_rows, floats_for
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, Unreachable
 from graphsoft.input.dense_input import REAL_KINDS, dense_matrix, frame_columns
 from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import sparse_matrix
@@ -76,7 +76,7 @@ class GivenRows:
             with open_arrays(Path(self.path)) as file:
                 yield partial(self._pieces, file, file.cut("features/counts" if self.sparse else "features"))
         except Unreadable as error:
-            raise InputError("X", str(error), AGAIN) from None
+            raise Unreachable("X", str(error), AGAIN) from None
 
     def _pieces(self, file: ArrayFile, cut: Array, start: int, stop: int) -> Iterator[Any]:
         read = file.rows if self.sparse else file.section

@@ -22,7 +22,7 @@ from graphsoft.distributed.parquet_rows import ParquetRows
 from graphsoft.distributed.row_files import RowsInFiles
 from graphsoft.distributed.row_pieces import REACHED
 from graphsoft.distributed.store_rows import StoreRows
-from graphsoft.errors import InputError
+from graphsoft.errors import Unreachable
 from graphsoft.storage.atomic import write_atomic
 
 __all__ = ["NotedSource", "noted"]
@@ -73,10 +73,10 @@ def noted(found: RowsInFiles, directory: Path) -> NotedSource:
     Examples
     --------
     >>> import tempfile
+    >>> from graphsoft.distributed.npy_rows import npy_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(Path(folder, "a.npy"), np.eye(2))
-    ...     file = NpyRows(str(Path(folder, "a.npy")), 2, 2, "<f8", 128)
-    ...     noted(RowsInFiles((file,), "npy"), Path(folder)).rows(0, 1).tolist()
+    ...     noted(RowsInFiles((npy_rows(f"{folder}/a.npy"),), "npy"), Path(folder)).rows(0, 1).tolist()
     [[1.0, 0.0]]
     """
     listed: tuple[Any, ...] = found.files
@@ -98,7 +98,7 @@ def _read(path: str) -> RowsInFiles:
     try:
         content = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
-        raise InputError("directory", f"there is no file {path!r}", REACHED) from None
+        raise Unreachable("directory", f"there is no file {path!r}", REACHED) from None
     kind, first = KINDS[content["kind"]], _tuples(content["first"])
     return RowsInFiles(tuple(kind(**first | _tuples(own)) for own in content["files"]), content["format"])
 

@@ -17,7 +17,9 @@ from graphsoft.distributed.row_pieces import (
     NEAR,
     PIECE,
     Read,
+    State,
     check_numbers,
+    file_state,
     file_traits,
     open_bytes,
     read_exactly,
@@ -34,6 +36,8 @@ class NpyRows:
     Attributes
     ----------
     path : str
+    state : tuple of int
+        Of the file when it was looked at.
     length, width : int
     dtype : str
     offset : int
@@ -43,6 +47,7 @@ class NpyRows:
     """
 
     path: str
+    state: State
     length: int
     width: int
     dtype: str
@@ -64,7 +69,7 @@ class NpyRows:
     @contextmanager
     def opened(self) -> Iterator[Read]:
         """Open it, to read rows in pieces of some megabytes."""
-        with open_bytes(self.path, self.size) as file:
+        with open_bytes(self.path, self.state) as file:
             yield partial(self._pieces, file)
 
     def _pieces(self, file: IO[bytes], start: int, stop: int) -> Iterator[Array]:
@@ -100,10 +105,12 @@ def npy_rows(path: str) -> NpyRows:
         except ValueError as error:
             reason = " ".join(str(error).split())[:100]
             raise InputError("X", f"{path!r} is no npy file ({reason})", DAMAGED) from None
-        offset = file.tell()
+        offset, state = file.tell(), file_state(path, handle=file.fileno())
     check_numbers(path, shape, dtype)
     if any(type(length) is not int or length < 0 for length in shape):
         raise InputError("X", f"{path!r} has the shape {shape}", DAMAGED)
-    found = NpyRows(path, shape[0], shape[1], dtype.str, offset, by_column)
-    with open_bytes(path, found.size):
-        return found
+    found = NpyRows(path, state, shape[0], shape[1], dtype.str, offset, by_column)
+    if state[0] < found.size:
+        problem = f"{path!r} has {state[0]} bytes, {found.size - state[0]} fewer than its header tells"
+        raise InputError("X", problem, DAMAGED)
+    return found

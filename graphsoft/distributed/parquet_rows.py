@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.row_pieces import DAMAGED, PIECE, Read, file_traits, floats_for, open_bytes
+from graphsoft.distributed.row_pieces import (
+    DAMAGED,
+    PIECE,
+    Read,
+    State,
+    file_state,
+    file_traits,
+    floats_for,
+    open_bytes,
+)
 from graphsoft.errors import InputError, imported
 from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 
@@ -29,6 +38,8 @@ class ParquetRows:
     Attributes
     ----------
     path : str
+    state : tuple of int
+        Of the file when it was looked at.
     groups : tuple of int
         How many rows each group of rows has.
     width : int
@@ -40,6 +51,7 @@ class ParquetRows:
     """
 
     path: str
+    state: State
     groups: tuple[int, ...]
     width: int
     dtype: str
@@ -61,7 +73,7 @@ class ParquetRows:
     @contextmanager
     def opened(self) -> Iterator[Read]:
         """Open it, to read the groups that hold some rows, a batch at a time."""
-        with open_bytes(self.path) as file:
+        with open_bytes(self.path, self.state) as file:
             yield partial(self._pieces, _opened(self.path, file))
 
     def _pieces(self, opened: Any, start: int, stop: int) -> Iterator[Array]:
@@ -131,7 +143,7 @@ class ParquetRows:
 def parquet_rows(path: str, columns: Sequence[str] | None) -> ParquetRows:
     """Read the header of a Parquet file, and choose its columns."""
     with open_bytes(path) as file:
-        opened = _opened(path, file)
+        opened, state = _opened(path, file), file_state(path, handle=file.fileno())
         schema = opened.schema_arrow
         titles = _chosen(path, schema, columns)
         types = [schema.field(title).type for title in titles]
@@ -143,9 +155,9 @@ def parquet_rows(path: str, columns: Sequence[str] | None) -> ParquetRows:
             width = _list_width(opened, types[0], titles[0])
             if width == 0 and sum(groups):
                 raise InputError("X", f"{path!r} has no numbers in column {titles[0]!r}", "give some")
-            return ParquetRows(path, groups, width, kind.str, titles, True)
+            return ParquetRows(path, state, groups, width, kind.str, titles, True)
         kinds = [_number_type(path, title, kind) for title, kind in zip(titles, types, strict=True)]
-    return ParquetRows(path, groups, len(titles), floats_for(*kinds).str, titles)
+    return ParquetRows(path, state, groups, len(titles), floats_for(*kinds).str, titles)
 
 
 def _opened(path: str, file: Any) -> Any:

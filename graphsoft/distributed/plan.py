@@ -14,6 +14,7 @@ from graphsoft.distributed.files import MARK_BYTES
 from graphsoft.errors import InputError, shown
 from graphsoft.storage.atomic import write_atomic
 from graphsoft.storage.records import are_whole, is_flag, is_text, is_whole
+from graphsoft.version import installed_version
 
 __all__ = [
     "AS_JSON",
@@ -35,13 +36,12 @@ __all__ = [
 PROCESS = 220_000_000
 # The largest partition has so many times the rows of an average one, or fewer.
 UNEVEN = 1.2
-_VERSION = 1
 PLAN = "plan.json"
 # Fields of a plan and what they must be; the others are any JSON.
 FIELDS = {
     "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
     "chunk_rows": is_whole, "lends": is_whole, "n_neighbors": is_whole, "metric": is_text, "weights": is_text,
-    "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole,
+    "levels": are_whole, "max_memory": is_whole, "coarse_nodes": is_whole, "version": is_text,
 }  # fmt: skip
 AS_JSON = ("identity", "asked")
 LEAST = {
@@ -79,6 +79,8 @@ class Plan:
         What the input is known by.
     asked : dict
         What else was asked for that makes the result another one.
+    version : str
+        Of graphsoft that begins it: no other one goes on.
     """
 
     kind: str
@@ -96,6 +98,7 @@ class Plan:
     coarse_nodes: int
     identity: dict[str, Any] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)
+    version: str = field(default_factory=installed_version)
 
     @property
     def parts(self) -> range:
@@ -161,7 +164,7 @@ def settled(directory: Path, plan: Plan) -> Plan:
         if not lends_new:
             return Plan(**(given | {"levels": plan.levels, "identity": plan.identity}))
     text = json.dumps(given)
-    content = {"version": _VERSION, "check": zlib.crc32(text.encode()), "plan": given}
+    content = {"version": plan.version, "check": zlib.crc32(text.encode()), "plan": given}
     write_atomic(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
     return plan
 
@@ -192,20 +195,26 @@ def _plain(plan: Plan) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
-        version, older = int(content["version"]), dict(content["plan"])
-        whole = content["check"] == zlib.crc32(json.dumps(older).encode())
-        if whole and version == _VERSION:
-            check_plan(Plan(**older | {"levels": tuple(older["levels"])}))
+        _refuse_other_version(path.parent, content["version"])
+        older = dict(content["plan"])
+        if content["check"] != zlib.crc32(json.dumps(older).encode()):
+            raise ValueError("a plan that is not as it was written")
+        check_plan(Plan(**older | {"levels": tuple(older["levels"])}))
+    except InputError:
+        raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        version, whole = _VERSION, False
-    if version != _VERSION:
-        raise InputError(
-            "directory", f"{str(path.parent)!r} holds a run of another version of graphsoft",
-            "use that version, or give another directory",
-        )  # fmt: skip
-    if not whole:
-        raise InputError("directory", f"{str(path)!r} is damaged", "give another directory")
+        raise InputError("directory", f"{str(path)!r} is damaged", "give another directory") from None
     return older
+
+
+def _refuse_other_version(directory: Path, version: Any) -> None:
+    """Refuse what another version began, before more is read of it: its files need not mean the same."""
+    if not is_text(version):
+        raise ValueError("no version")
+    if version != (own := installed_version()):
+        problem = f"{str(directory)!r} was begun by graphsoft {version[:40]}, and this is {own}"
+        remedy = "finish it with that version, or delete it; graphsoft.load opens it if it is finished"
+        raise InputError("directory", problem, remedy)
 
 
 def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> Iterator[str]:

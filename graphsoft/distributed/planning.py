@@ -8,6 +8,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphsoft.available import available_memory
 from graphsoft.distributed.cells import check_metric
 from graphsoft.distributed.contracting import bytes_needed as contracting_bytes
@@ -17,7 +19,7 @@ from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.joining import MOST_NUMBERED, MOST_PARTITIONS
 from graphsoft.distributed.plan import PROCESS, UNEVEN, Plan, earlier
 from graphsoft.distributed.point_memory import bytes_needed as points_bytes
-from graphsoft.distributed.sources import Source
+from graphsoft.distributed.sources import Source, chosen_rows
 from graphsoft.errors import InputError
 from graphsoft.fitting.memory import memory_text
 from graphsoft.fitting.settings import Settings
@@ -43,11 +45,12 @@ USED = 0.75
 # Partitions are not larger than this, so that there is work for several processes; but there are no more of
 # them than enough for many, because each has to do with others, and the client with all.
 MOST_ROWS, ENOUGH = 250_000, 1000
+# Sparse rows whose length is looked at: so many together in so many places, for neighbors may be alike.
+LOOKED_AT, PLACES = 1 << 6, 1 << 6
 # Rows that are read together: at most so many, and at least so many however long they are.
 MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 18, 1 << 8
 # The part of the memory that rows may take that are read together; they are copied several times.
 READ = 1 / 12
-LOOKED_AT = 1 << 12
 # Edges of a node for each of its neighbors: it may be in the list of a node that is not in its own.
 UNION = 1.7
 # So many further cells see each point, as long as it is not known how many.
@@ -65,7 +68,7 @@ def memory_of(given: Any, client: Any) -> int:
     ----------
     given : int, str or None
         A number of bytes, or a text such as ``"2GB"``. By default it is the limit of the smallest worker, or
-        80 % of what is available here.
+        80 % of what is available here if there are none.
     client : object or None
 
     Examples
@@ -88,6 +91,9 @@ def memory_of(given: Any, client: Any) -> int:
         return size
     if limits:
         return _checked(min(limits))
+    if hasattr(client, "scheduler_info") and not workers:
+        problem = "no worker is there yet that could tell what it may take"
+        raise InputError("max_memory", problem, "call client.wait_for_workers(1) first, or say how much")
     return _checked(int(min(OF_AVAILABLE * available_memory(), 2**62)) // max(1, len(workers)))
 
 
@@ -282,8 +288,10 @@ def _of_largest(needed: Mapping[str, float], partitions: int) -> dict[str, float
 
 
 def row_bytes_of(source: Source) -> int:
-    """Tell how long a row is; of sparse rows the first ones are looked at."""
+    """Tell how long a row is; of sparse rows some are looked at, all over the data."""
     if not source.sparse:
         return source.dtype.itemsize * source.d
-    some = source.rows(0, min(source.n, LOOKED_AT))
+    starts = np.linspace(0, max(0, source.n - LOOKED_AT), PLACES).astype(np.int64)
+    rows = np.unique(starts[:, None] + np.arange(LOOKED_AT))
+    some = chosen_rows(source, rows[rows < source.n])
     return 12 * ceil(int(some.nnz) / max(1, int(some.shape[0]))) + 4

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError
+from graphsoft.errors import InputError, Unreachable
 from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 from graphsoft.input.sparse_input import narrow, sparse_matrix
 
@@ -24,9 +24,11 @@ __all__ = [
     "REACHED",
     "Read",
     "RowFile",
+    "State",
     "check_numbers",
     "checked_floats",
     "checked_rows",
+    "file_state",
     "file_traits",
     "floats_for",
     "open_bytes",
@@ -38,12 +40,16 @@ SAMPLE = 4096  # bytes at the begin, in the middle and at the end of a file that
 PIECE = 1 << 22  # bytes of a file that are held beside the rows that are made of them
 DAMAGED = "write the file again"
 NEAR = 1 << 16  # bytes that cost as much to read as to leave out
+CHANGED = "put it back as it was, or begin anew with it in another directory"
 REACHED = "check the name, under which this process and all workers must find it"
 FINITE = "drop or fill those rows"
 
 
 Read = Callable[[int, int], Iterator[Any]]
 """Called as ``read(start, stop)``, for rows that are there."""
+
+State = tuple[int, int]
+"""Size, and time of the last change in nanoseconds, by which a file is known to be what was looked at."""
 
 
 class RowFile(Protocol):
@@ -203,20 +209,34 @@ def stacked(pieces: list[sp.csr_array], width: int) -> sp.csr_array:
 
 
 @contextmanager
-def open_bytes(path: str, size: int = 0) -> Iterator[IO[bytes]]:
-    """Open a file that must have at least so many bytes."""
-    try:
+def open_bytes(path: str, state: State | None = None) -> Iterator[IO[bytes]]:
+    """Open a file, which must be in this state."""
+    with _reached(path):
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError("X", f"there is no file {path!r}", REACHED) from None
-    except PermissionError as error:
-        raise InputError("X", f"{path!r} cannot be opened ({error.strerror})", REACHED) from None
     with open(handle, "rb", buffering=0) as file:
-        found = os.fstat(file.fileno()).st_size
-        if found < size:
-            problem = f"{path!r} has {found} bytes, {size - found} fewer than its header tells"
-            raise InputError("X", problem, DAMAGED)
+        file_state(path, state, file.fileno())
         yield file
+
+
+def file_state(path: str, expected: State | None = None, handle: int | None = None) -> State:
+    """Tell the state of a file, which may be open, or of a folder; refuse another one than is expected."""
+    with _reached(path):
+        found = os.stat(path if handle is None else handle)
+    state = found.st_size, found.st_mtime_ns
+    if expected not in (None, state):
+        raise Unreachable("X", f"{path!r} has changed since it was looked at", CHANGED)
+    return state
+
+
+@contextmanager
+def _reached(path: str) -> Iterator[None]:
+    """Say that a file is not there, or not for this process."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise Unreachable("X", f"there is no file {path!r}", REACHED) from None
+    except PermissionError as error:
+        raise Unreachable("X", f"{path!r} cannot be opened ({error.strerror})", REACHED) from None
 
 
 def read_exactly(file: IO[bytes], values: Array, path: str) -> None:
@@ -225,7 +245,7 @@ def read_exactly(file: IO[bytes], values: Array, path: str) -> None:
     while filled < len(view):
         read = file.readinto(view[filled:])  # type: ignore[attr-defined]
         if not read:
-            raise InputError("X", f"{path!r} ends too early", DAMAGED)
+            raise Unreachable("X", f"{path!r} ends too early", CHANGED)
         filled += read
 
 

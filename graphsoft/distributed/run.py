@@ -47,22 +47,18 @@ class Run:
         Who does the tasks; this process if not given.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
-    patience : float
-        For so many seconds a run waits for workers where there are none.
     deadline : Deadline
-        When it is over no further task begins, and `RunStopped` is raised.
+        When it is over no further task begins but the first, and `RunStopped` is raised.
     """
 
     def __init__(
         self, directory: Path, executor: Executor | None = None, progress: Progress | None = None,
-        patience: float = 300.0, deadline: Deadline = NEVER,
+        deadline: Deadline = NEVER,
     ) -> None:  # fmt: skip
         self.directory = Path(directory).absolute()
         # the second half tells what an earlier run in the same directory may have left in a cluster
         token = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:4] + secrets.token_hex(2)
-        self._known = Known(
-            str(self.directory), executor or InThisProcess(), token, patience, deadline=deadline
-        )
+        self._known = Known(str(self.directory), executor or InThisProcess(), token, deadline=deadline)
         self._progress = progress
         self._forgotten: set[str] = set()
         self._new: dict[str, int] = {}  # tasks that had no record yet
@@ -153,7 +149,8 @@ class Run:
         self._delete(name)
 
     def undo(self, name: str) -> None:
-        """Delete the records of a stage that has not begun, so that its tasks are done again."""
+        """Delete the records of a stage that has not begun, so that this call does all its tasks again."""
+        self._known.whole.add(name)
         shutil.rmtree(self.directory / "done" / name, ignore_errors=True)
 
     def forget_but(self, kept: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from graphsoft.distributed.given_by_dask import is_of_dask, written_by_dask
 from graphsoft.distributed.noted_source import noted
 from graphsoft.distributed.npy_rows import NpyRows
 from graphsoft.distributed.row_files import RowsInFiles, rows_in_files
-from graphsoft.distributed.row_pieces import stacked
+from graphsoft.distributed.row_pieces import file_state, stacked
 from graphsoft.errors import InputError
 from graphsoft.graph.graph import Graph
 from graphsoft.graph.networks import is_network
@@ -23,7 +23,8 @@ from graphsoft.input.mapped import is_mapped, is_plain
 __all__ = ["GIVEN", "Source", "chosen_rows", "lists_paths", "source_of"]
 
 GIVEN = "given"  # the folder in a run's directory for what it needs to read the data
-NEAR = 64  # rows that cost less to read than to leave out
+# Gaps of fewer rows than this are read through rather than skipped.
+NEAR = 64
 
 
 @runtime_checkable
@@ -179,7 +180,7 @@ def _mapped(X: Any) -> NpyRows | None:
     path = os.path.abspath(name)
     if not os.path.isfile(path) or os.path.getsize(path) < offset + X.nbytes:
         return None
-    found = NpyRows(path, X.shape[0], X.shape[1], X.dtype.str, offset)
+    found = NpyRows(path, file_state(path), X.shape[0], X.shape[1], X.dtype.str, offset)
     # another file may have taken the name since
     with found.opened() as read:
         same = [next(read(row, row + 1)).tobytes() == X[row].tobytes() for row in (0, len(X) - 1)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphsoft.distributed.locking import is_held
+from graphsoft.distributed.plan import PLAN
 from graphsoft.distributed.run import planned_stages, recorded_parts
 from graphsoft.distributed.summary import PREDICTIONS, SUMMARY
 from graphsoft.errors import InputError
@@ -82,7 +83,7 @@ def status(directory: PathLike) -> Status:
     path = Path(directory)
     planned = planned_stages(path)
     finished = any((path / name).exists() for name in (SUMMARY, PREDICTIONS))
-    if not (planned or finished or (path / "plan.json").exists()):
+    if not (planned or finished or (path / PLAN).exists()):
         raise InputError("directory", f"there is no run in {str(path)!r}", "give the directory of a run")
     stages = {name: (min(tasks, len(recorded_parts(path, name))), tasks) for name, tasks in planned.items()}
     return Status(str(path), stages, finished, is_held(path))

@@ -13,7 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.row_pieces import DAMAGED, NEAR, PIECE, REACHED, Read, check_numbers, file_traits
+from graphsoft.distributed.row_pieces import (
+    DAMAGED,
+    NEAR,
+    PIECE,
+    Read,
+    State,
+    check_numbers,
+    file_state,
+    file_traits,
+)
 from graphsoft.errors import InputError, imported
 
 __all__ = ["StoreRows", "is_zarr", "store_rows"]
@@ -29,6 +38,8 @@ class StoreRows:
     Attributes
     ----------
     path : str
+    state : tuple of int
+        Of the file, or of the folder of the store, when it was looked at.
     part : str
         Where the matrix is in it; empty for a store that is one array.
     length, width : int
@@ -40,6 +51,7 @@ class StoreRows:
     """
 
     path: str
+    state: State
     part: str
     length: int
     width: int
@@ -51,10 +63,9 @@ class StoreRows:
     @contextmanager
     def opened(self) -> Iterator[Read]:
         """Open it, to read rows in blocks that end where compressed chunks end."""
+        file_state(self.path, self.state)
         with _opened(self.path) as root:
             matrix = root[self.part] if self.part else root
-            if not self.sparse and tuple(matrix.shape) != (self.length, self.width):
-                raise InputError("X", f"{self.path!r} has changed since the run began", DAMAGED)
             yield partial(self._sparse if self.sparse else self._dense, matrix)
 
     def _dense(self, matrix: Any, start: int, stop: int) -> Iterator[Array]:
@@ -104,6 +115,7 @@ def is_zarr(path: str) -> bool:
 
 def store_rows(path: str, part: str | None) -> StoreRows:
     """Read what a store says of one of its matrices."""
+    state = file_state(path)
     with _opened(path) as root:
         whole = hasattr(root, "shape")
         if whole and part is not None:
@@ -124,7 +136,7 @@ def store_rows(path: str, part: str | None) -> StoreRows:
             _names(path, root, shape[1]) if part in ("X", "raw/X") or part.startswith("layers/") else None
         )
         kind = np.dtype(values.dtype).str
-        return StoreRows(path, part, shape[0], shape[1], kind, sparse, max(1, int(unit)), columns)
+        return StoreRows(path, state, part, shape[0], shape[1], kind, sparse, max(1, int(unit)), columns)
 
 
 def _found(path: str, root: Any, part: str) -> Any:
@@ -181,8 +193,6 @@ def _names(path: str, root: Any, width: int) -> tuple[str, ...] | None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    if not os.path.exists(path):
-        raise InputError("X", f"there is no file {path!r}", REACHED)
     if os.path.isdir(path):
         zarr = imported("zarr", "zarr", "zarr")
         yield zarr.open(path, mode="r")

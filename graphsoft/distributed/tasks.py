@@ -17,6 +17,7 @@ from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
 from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
 from graphsoft.errors import RunStopped
+from graphsoft.version import installed_version
 
 __all__ = ["InFile", "Record", "Task", "Where", "Work", "received"]
 
@@ -101,18 +102,21 @@ class Task:
     work : callable
     known : mapping
         Further arguments; of large ones it has an `InFile`.
+    version : str
+        Of graphsoft, where the run is; no other one does the task.
     """
 
     where: Where
     work: Work
     known: Mapping[str, Any] = field(default_factory=dict)
+    version: str = field(default_factory=installed_version)
 
     def __call__(self) -> None:
         """Do it, and write down what it returned, the seconds and bytes that it took, and the process's peak.
 
         The peak is the most that the process ever had in memory, be it for an earlier task.
         """
-        self._check_directory()
+        self._check_machine()
         where = replace(self.where, traffic=Traffic())
         began, began_cpu = time.perf_counter(), time.process_time()
         found = self.work(where, **received(where, dict(self.known))) or {}
@@ -125,9 +129,13 @@ class Task:
         }
         write_arrays(self.where.record(), arrays, mark=where.mark)
 
-    def _check_directory(self) -> None:
-        """Refuse to work where the run's directory is not seen: nobody would find what is written there."""
+    def _check_machine(self) -> None:
+        """Refuse to work where the code is another, or where nobody would find what is written."""
         where = self.where
+        if self.version != (own := installed_version()):
+            problem = f"the machine {socket.gethostname()!r} has graphsoft {own}, and the run {self.version}"
+            remedy = "install the same version for all workers and this process, and call again"
+            raise RunStopped(where.stage, [where.part], problem, remedy)
         if not os.path.isdir(where.directory):
             problem = f"there is no directory {where.directory!r} on the machine {socket.gethostname()!r}"
             remedy = "name one that all workers and this process see under the same path, and call again"

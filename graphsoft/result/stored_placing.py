@@ -8,7 +8,8 @@ there are rows enough to fill its partitions again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,25 +17,20 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array, Progress
-from graphsoft.distributed.directories import faults_of, refuse_folder_of
+from graphsoft.distributed.calls import carry_out
+from graphsoft.distributed.directories import refuse_folder_of
 from graphsoft.distributed.executors import executor_of
-from graphsoft.distributed.files import Unreadable, rows_in_sections
+from graphsoft.distributed.files import rows_in_sections
 from graphsoft.distributed.finishing import check_result
-from graphsoft.distributed.plan import Plan, earlier, mark_of, settled
+from graphsoft.distributed.plan import Plan, earlier
 from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
 from graphsoft.distributed.point_memory import bytes_needed
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.sources import Source, source_of
-from graphsoft.distributed.summary import (
-    PREDICTIONS,
-    SUMMARY,
-    Summary,
-    is_finished,
-    restore_plan,
-    write_summary,
-)
-from graphsoft.distributed.tasks import Record, Where
-from graphsoft.errors import InputError
+from graphsoft.distributed.summary import PREDICTIONS, Summary, write_summary
+from graphsoft.distributed.summing import summed
+from graphsoft.distributed.tasks import Where
+from graphsoft.errors import InputError, Unreachable
 from graphsoft.fitting.memory import memory_text
 from graphsoft.input.checks import folder_named
 from graphsoft.linalg.memberships import likeliest
@@ -46,10 +42,11 @@ from graphsoft.result.stored_prediction import (
     Step,
     fitting,
     followed,
+    joined,
     refuse_unpredictable,
-    summed,
     visited,
 )
+from graphsoft.version import installed_version
 
 __all__ = ["place"]
 
@@ -78,28 +75,23 @@ def place(
     Path
         The directory, which holds their memberships and labels.
     """
+    opened(str(files.directory))  # which must still be there
     refuse_unpredictable(files)
     folder = folder_named("directory", directory)
     refuse_folder_of(X, folder, directory)
-    if (folder / SUMMARY).exists():
-        remedy = "give another directory for the new points"
-        raise InputError("directory", f"{str(directory)!r} holds a hierarchy", remedy)
-    for looking in (True, False):
-        with faults_of(folder), Run(folder, executor_of(client), progress) as run:
-            source = source_of(X, folder, client)
-            _check_fit(files, source)
-            restore_plan(folder, PREDICTIONS)
-            plan = settled(folder, _plan(files, source, folder, client, max_memory))
-            run.bind(mark_of(plan))
-            try:
-                if looking and is_finished(folder, plan):
-                    check_result(run, plan)
-                else:
-                    _place(run, plan, files, cluster_names, source)
-                break
-            except Unreadable:
-                if not looking:
-                    raise
+
+    def begin() -> Run:
+        return Run(folder, executor_of(client), progress)
+
+    def planned() -> tuple[Source, Plan]:
+        source = source_of(X, folder, client)
+        _check_fit(files, source)
+        return source, _plan(files, source, folder, client, max_memory)
+
+    def work(run: Run, plan: Plan, source: Source) -> None:
+        _place(run, plan, files, cluster_names, source)
+
+    carry_out(folder, PREDICTIONS, begin, planned, work)
     return folder
 
 
@@ -124,6 +116,7 @@ def _plan(
     return replace(
         old, kind="predictions", rows=source.n, partitions=-(-source.n // chunk_rows), chunk_rows=chunk_rows,
         max_memory=memory, identity=source.identity(), asked={"hierarchy": asdict(old)},
+        version=installed_version(),
     )  # fmt: skip
 
 
@@ -133,40 +126,39 @@ def _place(run: Run, plan: Plan, files: StoredFiles, cluster_names: dict[str, st
     run.expect(
         {"route-rows": len(chunks), "cut-visits": 1, "find-neighbors": files.plan.partitions}
         | {"take-steps": len(chunks), "follow-steps": files.plan.partitions, "memberships": len(chunks)}
+        | {"memberships-summed": 1}
     )
     known: dict[str, Any] = {"model": model, "plan": plan}
-    records = run.stage("route-rows", route_rows, chunks, source=source, **known)
-    cut = _visits(records, plan.chunk_rows)
-    run.stage("cut-visits", cut_visits, [0], here=True, visits=cut)
-    visits = range(len(cut["part"]))
+    run.stage("route-rows", route_rows, chunks, source=source, **known)
+    (cut,) = run.stage("cut-visits", cut_visits, [0], chunks=chunks, most=plan.chunk_rows)
+    visits = range(int(cut["visits"]))
     run.stage("find-neighbors", find_neighbors, visits, model=model)
     run.stage("take-steps", take_steps, chunks, **known)
     run.forget("route-rows")
     run.forget("find-neighbors")
     run.stage("follow-steps", follow_steps, visits, **known)
     records = run.stage("memberships", write_memberships, chunks, **known)
-    run.forget_but(["memberships"])
     warn_of_empty(sum(int(record["empty"]) for record in records))
+    names = [f"sizes-{level}" for level in range(len(plan.levels))]
+    sizes = summed(run, "memberships", len(chunks), names)
+    run.forget_but(["memberships"])
     check_result(run, plan)
-    sizes = [
-        np.sum([record[f"sizes-{level}"] for record in records], axis=0) for level in range(len(plan.levels))
-    ]
     old = files.summary
-    levels = tuple(replace(level, sizes=size) for level, size in zip(old.levels, sizes, strict=True))
+    levels = tuple(replace(level, sizes=sizes[name]) for level, name in zip(old.levels, names, strict=True))
     found = Summary(plan, levels, old.report, old.settings, old.columns, cluster_names)
     write_summary(run.directory, found)
 
 
-def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> dict[str, Any]:
+def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> None:
     """Sort the rows of a chunk by the partitions that they look into."""
-    files = _opened(model)
-    rows = fitting(files, source.rows(*plan.chunk(where.part)))
-    visits = visited(files, rows)
+    given = source.rows(*plan.chunk(where.part))
+    with _read(model) as files:
+        rows = fitting(files, given)
+        visits = visited(files, rows)
     row, rank = np.nonzero(visits >= 0)
     part = visits[row, rank]
     order = np.argsort(part, kind="stable")
-    counts = np.bincount(part, minlength=files.plan.partitions)
-    ptr = np.append(0, np.cumsum(counts))
+    ptr = np.append(0, np.cumsum(np.bincount(part, minlength=files.plan.partitions)))
     values = rows[row[order]]
     arrays, cuts = (
         rows_in_sections("features", values, ptr)
@@ -174,41 +166,57 @@ def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> dict[
         else ({"features": values}, {"features": ptr})
     )
     where.write({"rows": row[order], **arrays}, {"rows": ptr, **cuts})
-    return {"counts": counts}
 
 
-def _visits(records: Sequence[Record], most: int) -> dict[str, Array]:
+def cut_visits(where: Where, *, chunks: range, most: int) -> dict[str, Any]:
+    """Write down the visits, which many tasks look up; returns how many they are."""
+
+    def counts() -> Iterator[Array]:
+        for chunk in chunks:
+            with where.open("route-rows", chunk) as file:
+                yield np.diff(file.cut("rows"))
+
+    visits = _visits(counts(), most)
+    where.write(visits)
+    return {"visits": len(visits["part"])}
+
+
+def _visits(counts: Iterable[Array], most: int) -> dict[str, Array]:
     """Cut what comes to each partition into visits: of chunks ``start:stop``, and at most so many rows.
+
+    Parameters
+    ----------
+    counts : iterable of ndarray
+        Of each chunk: how many of its rows come to each partition.
+    most : int
 
     Examples
     --------
-    >>> records = [{"counts": np.array(counts)} for counts in ([3, 0], [2, 0], [4, 1])]
-    >>> {name: cut.tolist() for name, cut in _visits(records, 5).items()}
+    >>> {name: cut.tolist() for name, cut in _visits(np.array([[3, 0], [2, 0], [4, 1]]), 5).items()}
     {'part': [0, 0, 1], 'start': [0, 2, 0], 'stop': [2, 3, 3]}
     """
-    found: list[tuple[int, int, int]] = []
-    counts = np.array([record["counts"] for record in records])
-    for part in np.flatnonzero(counts.any(axis=0)).tolist():
-        start, sum_of = 0, 0
-        for chunk, count in enumerate(counts[:, part].tolist()):
-            if sum_of and sum_of + count > most:
-                found.append((part, start, chunk))
-                start, sum_of = chunk, 0
-            sum_of += count
-        found.append((part, start, len(records)))
-    return dict(zip(("part", "start", "stop"), np.array(found).T, strict=True))
-
-
-def cut_visits(where: Where, *, visits: dict[str, Array]) -> None:
-    """Write down the visits, which many tasks look up."""
-    where.write(visits)
+    found: list[Array] = []
+    start = held = np.zeros(0, dtype=np.int64)
+    chunk = 0
+    for chunk, coming in enumerate(counts, 1):
+        if chunk == 1:
+            start, held = np.zeros_like(coming), np.zeros_like(coming)
+        full = np.flatnonzero((held > 0) & (held + coming > most))
+        found.append(np.array([full, start[full], np.full(len(full), chunk - 1)]))
+        start[full], held[full] = chunk - 1, 0
+        held += coming
+    last = np.flatnonzero(held)
+    found.append(np.array([last, start[last], np.full(len(last), chunk)]))
+    cut = np.concatenate(found, axis=1)
+    return dict(zip(("part", "start", "stop"), cut[:, np.lexsort(cut[1::-1])], strict=True))
 
 
 def find_neighbors(where: Where, *, model: str) -> None:
     """Find the neighbors, in one partition, of all rows of a visit."""
     part, chunks = _visit(where)
-    files = _opened(model)
-    old, found, rows = OldPoints.of(files, part), [], []
+    with _read(model) as files:
+        old = OldPoints.of(files, part)
+    found, rows = [], []
     for chunk in chunks:
         with where.open("route-rows", chunk) as file:
             read = file.rows if files.plan.sparse else file.section
@@ -221,14 +229,14 @@ def find_neighbors(where: Where, *, model: str) -> None:
 
 def take_steps(where: Where, *, model: str, plan: Plan) -> None:
     """Merge what the rows of a chunk have found, and take the steps to the nearest, sorted by partition."""
-    files = _opened(model)
     start, stop = plan.chunk(where.part)
-    found = Found.none(stop - start, min(files.plan.n_neighbors, files.plan.rows))
-    for visit, part, first in _visits_of(where):
-        with where.open("find-neighbors", visit) as file:
-            near = {name: file.section(name, where.part - first) for name in NEAR}
-            found.merge(file.section("rows", where.part - first), part, near)
-    step = Step.to(files, found)
+    with _read(model) as files:
+        found = Found.none(stop - start, min(files.plan.n_neighbors, files.plan.rows))
+        for visit, part, first in _visits_of(where):
+            with where.open("find-neighbors", visit) as file:
+                near = {name: file.section(name, where.part - first) for name in NEAR}
+                found.merge(file.section("rows", where.part - first), part, near)
+        step = Step.to(files, found)
     ptr = np.searchsorted(step.part, np.arange(files.plan.partitions + 1))
     where.write({name: getattr(step, name) for name in STEP}, dict.fromkeys(STEP, ptr))
 
@@ -242,7 +250,8 @@ def follow_steps(where: Where, *, model: str, plan: Plan) -> None:
             row, at, chance = (file.section(name, part) for name in STEP)
         steps.append((row + plan.chunk(chunk)[0], at, chance))
     rows, at, chances = (np.concatenate(each) for each in zip(*steps, strict=True))
-    row, cluster, share = followed(_opened(model), part, Step(rows, np.full(len(rows), part), at, chances))
+    with _read(model) as files:
+        row, cluster, share = followed(files, part, Step(rows, np.full(len(rows), part), at, chances))
     ends = [plan.chunk(chunk)[0] for chunk in chunks]
     ptr = np.append(np.searchsorted(row, ends), len(row))
     arrays = dict(zip(SHARE, (row, cluster, share), strict=True))
@@ -251,7 +260,6 @@ def follow_steps(where: Where, *, model: str, plan: Plan) -> None:
 
 def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]:
     """Add up what the rows of a chunk have of the clusters, and write memberships and labels as they stay."""
-    files = _opened(model)
     start, stop = plan.chunk(where.part)
     shares, reached = [], np.zeros(stop - start, dtype=np.bool_)
     for visit, _, first in _visits_of(where):
@@ -259,22 +267,30 @@ def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]
             row, cluster, share = (file.section(name, where.part - first) for name in SHARE)
         shares.append((row - start, cluster, share))
         reached[row - start] = True
-    finest = summed(files, stop - start, shares)
+    with _read(model) as files:
+        finest = joined(files, stop - start, shares)
     pieces = np.append(np.arange(0, stop - start, PIECE), stop - start)
     arrays, cuts = rows_in_sections("memberships", finest, pieces)
-    sizes = {}
+    labels = [likeliest(files.above(finest, level)) for level in range(len(plan.levels))]
     for level, clusters in enumerate(plan.levels):
-        arrays[f"labels-{level}"] = labels = likeliest(files.above(finest, level))
-        sizes[f"sizes-{level}"] = np.bincount(labels, minlength=clusters)
+        arrays[f"sizes-{level}"] = np.bincount(labels[level], minlength=clusters)
+    arrays |= {f"labels-{level}": each for level, each in enumerate(labels)}
     where.write(arrays, cuts)
-    return {"empty": np.count_nonzero(~reached), **sizes}
+    return {"empty": np.count_nonzero(~reached)}
 
 
-def _opened(model: str) -> StoredFiles:
-    files = opened(model)
-    if not isinstance(files, StoredFiles):
-        raise InputError("directory", f"{model!r} holds no hierarchy any more", "name it where it is")
-    return files
+@contextmanager
+def _read(model: str) -> Iterator[StoredFiles]:
+    """Open the files of the hierarchy; what is wrong with them is nothing that is wrong with new points."""
+    try:
+        files = opened(model)
+        if not isinstance(files, StoredFiles):
+            raise InputError("directory", f"{model!r} holds no hierarchy any more", "name it where it is")
+        yield files
+    except InputError as error:
+        if error.argument == "X":
+            raise
+        raise Unreachable(error.argument, error.problem, error.remedy) from error
 
 
 def _visit(where: Where) -> tuple[int, range]:

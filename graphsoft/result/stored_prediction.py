@@ -26,8 +26,8 @@ from graphsoft.result.reference_points import search_entries
 from graphsoft.result.stored_files import StoredFiles
 
 __all__ = [
-    "Found", "OldPoints", "Shares", "Step", "fitting", "followed", "predicted", "refuse_unpredictable",
-    "summed", "visited",
+    "Found", "OldPoints", "Shares", "Step", "fitting", "followed", "joined", "predicted",
+    "refuse_unpredictable", "visited",
 ]  # fmt: skip
 
 Shares = tuple[Array, Array, Array]
@@ -54,7 +54,7 @@ def predicted(files: StoredFiles, X: Any, progress: Progress | None) -> sp.csr_a
             progress("neighbors", done, int(np.count_nonzero(visits >= 0)))
     step = Step.to(files, found)
     warn_of_empty(count - len(np.unique(step.row)))
-    return summed(files, count, (followed(files, part, each) for part, each in step.by_partition()))
+    return joined(files, count, (followed(files, part, each) for part, each in step.by_partition()))
 
 
 def refuse_unpredictable(files: StoredFiles) -> None:
@@ -237,7 +237,7 @@ def followed(files: StoredFiles, part: int, step: Step) -> Shares:
     return rows[shares.coords[0]], shares.coords[1], shares.data
 
 
-def summed(files: StoredFiles, count: int, parts: Iterable[Shares]) -> sp.csr_array:
+def joined(files: StoredFiles, count: int, parts: Iterable[Shares]) -> sp.csr_array:
     """Add up the shares of some rows, by partition; rows without any go where such points are."""
     listed = [NO_SHARES, *parts]
     rows, columns, values = (np.concatenate(each) for each in zip(*listed, strict=True))

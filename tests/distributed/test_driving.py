@@ -16,6 +16,7 @@ from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.status import status
 from graphsoft.distributed.summary import SUMMARY, read_summary
 from shared.runs import LEVELS, digest, nested_clouds
+from shared.shuffled import Shuffled
 
 X, CLOUD = nested_clouds()
 GIVEN = {"partitions": 4, "max_memory": "2GB"}
@@ -79,7 +80,7 @@ def test_what_a_result_can_be_asked(directory, one_machine):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_tasks_is_of_no_influence(tmp_path, expected, seed):
-    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=InThisProcess(seed), **GIVEN)
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path, client=Shuffled(seed), **GIVEN)
     assert digest(tmp_path) == expected
 
 
@@ -169,6 +170,28 @@ def test_what_earlier_calls_have_done_survives_a_refusal(tmp_path, expected, mon
     assert before <= set(tmp_path.rglob("*"))
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
     assert digest(tmp_path) == expected
+
+
+def test_another_version_reads_a_result_and_does_not_go_on_with_a_run(tmp_path, directory, expected):
+    shutil.copytree(directory, tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.arrays")}
+    h = graphsoft.load(tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda name: "99.0")
+        assert (graphsoft.load(tmp_path / "run")[0].labels == h[0].labels).all()
+        h.save(tmp_path / "copy")
+        for finished in (True, False):
+            with pytest.raises(
+                InputError, match=r"was begun by graphsoft .*, and this is 99\.0.*graphsoft\.load"
+            ):
+                graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+            if finished:
+                (tmp_path / "run" / SUMMARY).unlink()
+        with pytest.raises(InputError, match=r"was begun by graphsoft .*, and this is 99\.0"):
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "copy", **GIVEN)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.arrays")} == before
+    graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert digest(tmp_path / "run") == expected
 
 
 @pytest.mark.parametrize("finished", [True, False])

@@ -1,5 +1,8 @@
 """The same rows in any form give the same result."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,6 +61,57 @@ def test_forms(tmp_path, expected, form):
     assert digest(tmp_path / "run") == expected
     again = graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", **GIVEN)
     assert again.report == h.report
+
+
+def hidden(path):
+    path.rename(f"{path} was here")
+    return lambda: Path(f"{path} was here").rename(path)
+
+
+def written_again(path):
+    before = path.stat().st_mtime_ns
+    os.utime(path, ns=(before, before + 1))
+    return lambda: os.utime(path, ns=(before, before))
+
+
+def as_edges(folder):
+    upper = sp.triu(graphsoft.knn_graph(X).adjacency).tocoo()
+    for name, some in (("a", slice(0, 500)), ("b", slice(500, None))):
+        kept = {"row": upper.row[some], "col": upper.col[some], "data": upper.data[some]}
+        np.savez(folder / f"{name}.npz", **kept, shape=upper.shape)
+    return graphsoft.partitioned_graph(folder)
+
+
+@pytest.mark.parametrize(
+    ("form", "lost", "moment", "problem"),
+    [
+        (as_path, "input/rows.npy", ("route rows", 0), "there is no file"),
+        (as_parquet, "input/part-1.parquet", ("route rows", 0), "there is no file"),
+        (as_h5ad, "input/rows.h5ad", ("route rows", 0), "there is no file"),
+        (as_zarr, "input/rows.zarr", ("route rows", 0), "there is no file"),
+        (as_dask, "run/given/1.arrays", ("route rows", 0), "is not there"),
+        (as_edges, "input/b.npz", ("read edges", 1), "is not there any more"),
+    ],
+)
+@pytest.mark.parametrize("lose", [hidden, written_again])
+def test_a_file_that_a_task_does_not_find_costs_nothing(tmp_path, form, lost, moment, problem, lose):
+    if (form, lose) == (as_dask, written_again):
+        pytest.skip("a file that the run wrote itself is known by its content")
+    (tmp_path / "input").mkdir()
+    given, undo = form(tmp_path / "input"), []
+
+    def progress(name, done, total):
+        if (name, done) == moment and not undo:
+            undo.append(lose(tmp_path / lost))
+
+    with pytest.raises(graphsoft.RunStopped, match=problem if lose is hidden else "has changed") as stopped:
+        graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", progress=progress, **GIVEN)
+    assert stopped.value.stage.replace("-", " ") == moment[0]
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "done").rglob("*.arrays")}
+    assert done
+    undo[0]()
+    graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", **GIVEN)
+    assert all(path.stat().st_mtime_ns == time for path, time in done.items())
 
 
 def test_a_dask_array_and_workers(tmp_path, expected, client):

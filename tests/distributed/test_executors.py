@@ -131,10 +131,11 @@ def test_file_that_was_made_again_meanwhile_is_not_made_once_more(tmp_path, answ
 
 
 def test_no_second_try_where_there_is_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.3)
     monkeypatch.setattr(doing, "FLOOR", 0.0)
     executor = Scripted({("pass-on", 3, 0): "lost"}, there=0)
     with (
-        Run(tmp_path, executor, patience=0.3) as run,
+        Run(tmp_path, executor) as run,
         pytest.raises(
             graphsoft.RunStopped, match=r"pass-on, part 3: there has been no worker that takes tasks"
         ),
@@ -178,20 +179,35 @@ def test_task_that_is_killed_too_often(tmp_path):
     assert executor.tries("pass-on").count(4) == doing.KILLS
 
 
-def test_workers_that_are_all_silent(tmp_path):
+def no_memory(where):
+    raise MemoryError("Unable to allocate 8 GiB")
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_task_that_has_not_enough_memory(tmp_path, here):
+    words = r"too-large, part 4: there was not enough memory.*8 GiB.*more memory"
+    with Run(tmp_path) as run, pytest.raises(graphsoft.RunStopped, match=words):
+        run.stage("too-large", no_memory, [4], here=here)
+
+
+def test_workers_that_are_all_silent(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.3)
+
     class Silent(Scripted):
         def workers(self):
             return Workers(there=2, died=0, room=4, silent=2)
 
     executor = Silent({("make-numbers", part, 0): "lost" for part in range(PARTS)})
     with (
-        Run(tmp_path, executor, patience=0.3) as run,
+        Run(tmp_path, executor) as run,
         pytest.raises(graphsoft.RunStopped, match=r"there has been no worker that takes tasks for 0 s"),
     ):
         run_stages(run)
 
 
-def test_workers_that_die_faster_than_tasks_end(tmp_path):
+def test_workers_that_die_faster_than_tasks_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.3)
+
     class Dying(Scripted):
         def ended(self, seconds):
             self.died += 1
@@ -199,7 +215,7 @@ def test_workers_that_die_faster_than_tasks_end(tmp_path):
 
     executor = Dying({("make-numbers", part, 0): "lost" for part in range(PARTS)})
     with (
-        Run(tmp_path, executor, patience=0.3) as run,
+        Run(tmp_path, executor) as run,
         pytest.raises(
             graphsoft.RunStopped, match=r"parts 0, .*: \d+ workers died in 0 s, and no task has ended"
         ),
@@ -228,7 +244,8 @@ def test_stages_that_wait_for_each_other(tmp_path):
         run.stage("odd", reads_its_own, [0])
 
 
-def test_scheduler_of_dask_that_is_killed(tmp_path):
+def test_scheduler_of_dask_that_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 2.0)
     place = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     scheduler = subprocess.Popen(
@@ -245,7 +262,7 @@ def test_scheduler_of_dask_that_is_killed(tmp_path):
             killing = threading.Timer(0.5, scheduler.kill)
             killing.start()
             with (
-                Run(tmp_path / "run", executor_of(client), patience=2.0) as run,
+                Run(tmp_path / "run", executor_of(client)) as run,
                 pytest.raises(graphsoft.RunStopped, match="make-numbers"),
             ):
                 run_stages(run)

@@ -21,6 +21,7 @@ from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
 from graphsoft.distributed.tasks import Task, Where
+from graphsoft.version import installed_version
 from shared.toy_stages import PARTS, STAGES, TASKS, executions, make, run_stages
 from shared.worker_processes import alive, ended
 
@@ -115,17 +116,19 @@ def test_worker_that_is_silent_gets_no_tasks(client, tmp_path, answer, monkeypat
         time.sleep(0.05)
 
 
-def test_no_worker(tmp_path):
+def test_no_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.5)
     with (
         LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
-        Run(tmp_path, executor_of(client), patience=0.5) as run,
+        Run(tmp_path, executor_of(client)) as run,
         pytest.raises(graphsoft.RunStopped, match=r"make-numbers, parts 0, 1, .*no worker .*start workers"),
     ):
         run_stages(run)
 
 
-def test_workers_that_are_paused(client, tmp_path, answer):
+def test_workers_that_are_paused(client, tmp_path, answer, monkeypatch):
+    monkeypatch.setattr(doing, "DESERTED", 0.5)
     alive(client)
 
     def limit(memory, dask_worker):
@@ -138,7 +141,7 @@ def test_workers_that_are_paused(client, tmp_path, answer):
         time.sleep(0.05)
     try:
         with (
-            Run(tmp_path, executor_of(client), patience=0.5) as run,
+            Run(tmp_path, executor_of(client)) as run,
             pytest.raises(graphsoft.RunStopped, match=r"make-numbers.*no worker that takes tasks.*paused"),
         ):
             run_stages(run)
@@ -182,6 +185,29 @@ def test_worker_that_sees_another_disk(tmp_path, answer):
         ):
             run_stages(run)
     with Run(tmp_path / "run") as run:
+        assert run_stages(run) == answer
+
+
+def test_workers_of_another_version(client, tmp_path, answer):
+    def named(version):
+        from graphsoft.distributed import tasks
+
+        tasks.installed_version = lambda: version
+
+    alive(client)
+    client.run(named, "0.0.7")
+    try:
+        with (
+            Run(tmp_path, executor_of(client)) as run,
+            pytest.raises(
+                graphsoft.RunStopped, match=r"make-numbers, part \d: .* has graphsoft 0\.0\.7, and the run "
+            ),
+        ):
+            run_stages(run)
+    finally:
+        client.run(named, installed_version())
+    assert not executions(tmp_path)
+    with Run(tmp_path, executor_of(client)) as run:
         assert run_stages(run) == answer
 
 

@@ -36,7 +36,7 @@ OTHERS = {
     "kind": "graph", "rows": 1002, "features": 9, "sparse": True, "partitions": 5, "chunk_rows": 251,
     "lends": 3, "n_neighbors": 11, "metric": "cosine", "weights": "gaussian", "levels": (40, 9),
     "max_memory": 1, "coarse_nodes": 7, "identity": {"files": {"a.npy": [1001, 18]}, "type": "float32"},
-    "asked": {"rounds": 2},
+    "asked": {"rounds": 2}, "version": "0.0.7",
 }  # fmt: skip
 
 
@@ -73,8 +73,10 @@ def test_mark_is_of_all_but_what_is_settled_later(name):
 def test_plan_of_another_version(tmp_path):
     settled(tmp_path, PLAN)
     content = json.loads((tmp_path / "plan.json").read_text())
-    (tmp_path / "plan.json").write_text(json.dumps(content | {"version": 2}))
-    with pytest.raises(graphsoft.InputError, match="another version of graphsoft"):
+    other = {"version": "0.0.7", "layout": "of which nothing is known"}
+    (tmp_path / "plan.json").write_text(json.dumps(other))
+    words = rf"was begun by graphsoft 0\.0\.7, and this is {content['version']}.*finish it with that version"
+    with pytest.raises(graphsoft.InputError, match=words):
         settled(tmp_path, PLAN)
 
 

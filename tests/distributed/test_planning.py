@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import graphsoft
+from distributed import Client as DaskClient
+from distributed import LocalCluster
 from graphsoft import InputError
 from graphsoft.distributed.joining import (
     MOST_NUMBERED,
@@ -13,7 +15,7 @@ from graphsoft.distributed.joining import (
     partition_of,
 )
 from graphsoft.distributed.plan import PROCESS, settled
-from graphsoft.distributed.planning import ENOUGH, USED, memory_of, partitions_of, plan_of
+from graphsoft.distributed.planning import ENOUGH, USED, memory_of, partitions_of, plan_of, row_bytes_of
 from graphsoft.distributed.sources import source_of
 from graphsoft.fitting.settings import Settings
 from graphsoft.methods import METHODS
@@ -43,6 +45,16 @@ def test_memory_is_that_of_the_smallest_worker():
     assert memory_of("2GB", Client(3 * 10**9)) == 2 * 10**9
     with pytest.raises(InputError, match=r"max_memory: got 4\.0 GB, and a worker may take 3\.0 GB"):
         memory_of("4GB", Client(3 * 10**9))
+
+
+def test_memory_is_not_guessed_where_no_worker_is_there_yet(tmp_path):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        DaskClient(cluster, set_as_default=False) as client,
+    ):
+        with pytest.raises(InputError, match=r"max_memory: no worker is there yet.*wait_for_workers\(1\)"):
+            graphsoft.hierarchy(X, (10, 3), directory=tmp_path, client=client)
+        assert memory_of("2GB", client) == 2 * 10**9
 
 
 def test_without_limits_workers_share_what_there_is():
@@ -140,7 +152,20 @@ def test_rows_are_read_in_chunks_that_fit(tmp_path):
     assert plans[1].chunk_rows == 1 << 18
 
 
-def test_sparse_rows_are_as_long_as_the_first(tmp_path):
+def test_sparse_rows_are_as_long_as_those_all_over_the_data(tmp_path):
+    import scipy.sparse as sp
+
+    random = np.random.default_rng(0)
+    few, many = (
+        sp.random_array((10_000, 30_000), density=density, format="csr", rng=random)
+        for density in (0.001, 0.01)
+    )
+    for number, parts in enumerate(([few, many], [many, few])):
+        source = source_of(sp.vstack(parts, format="csr"), tmp_path / str(number))
+        assert row_bytes_of(source) == pytest.approx(12 * (30 + 300) / 2, rel=0.05)
+
+
+def test_sparse_rows_are_looked_at(tmp_path):
     import scipy.sparse as sp
 
     rows = sp.random_array((5000, 30_000), density=0.2, format="csr", rng=np.random.default_rng(0))

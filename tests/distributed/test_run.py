@@ -23,13 +23,14 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.status import status
 from graphsoft.progress.bar import Bar
 from graphsoft.progress.watching import Watch
+from shared.shuffled import Shuffled
 from shared.toy_stages import PARTS, STAGES, TASKS, executions, make, pass_on, run_stages
 
 
 def test_order_of_tasks_is_of_no_influence(tmp_path):
     answers = []
     for seed in (None, 1, 2, 3):
-        with Run(tmp_path / str(seed), InThisProcess(seed)) as run:
+        with Run(tmp_path / str(seed), seed and Shuffled(seed)) as run:
             answers.append(run_stages(run))
     assert all(each == answers[0] for each in answers)
     orders = {tuple(executions(tmp_path / str(seed))) for seed in (None, 1, 2, 3)}
@@ -250,7 +251,7 @@ def test_stage_done_here(tmp_path):
 
 
 def test_file_that_two_tasks_find_damaged_is_made_once(client, tmp_path):
-    for name, executor in {"here": InThisProcess(1), "dask": executor_of(client)}.items():
+    for name, executor in {"here": Shuffled(1), "dask": executor_of(client)}.items():
         with Run(tmp_path / name, executor) as run:
             run.stage("make-numbers", make, range(PARTS), seed=3)
             flipped(tmp_path / name / "parts" / "make-numbers" / "1.arrays", 9)

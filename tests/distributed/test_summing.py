@@ -21,6 +21,7 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.distributed.typical import typical_scale
 from shared.block_files import plan_of
 from shared.shapes import ring_of_cliques
+from shared.shuffled import Shuffled
 
 POSITIVE = st.floats(0, exclude_min=True, allow_infinity=False)
 
@@ -48,7 +49,7 @@ def test_sums_have_the_bits_of_one_tree_however_many_tasks_add_them_up(tmp_path,
     found = []
     for branch in (2, 64):
         monkeypatch.setattr(summing, "BRANCH", branch)
-        with Run(tmp_path / str(branch), InThisProcess(seed=branch)) as run:
+        with Run(tmp_path / str(branch), Shuffled(branch)) as run:
             run.stage("find", find, range(files), seed=1)
             found.append(summed(run, "find", files, ["numbers", "matrix"]))
             run.stage("find-again", find, range(files), seed=1)

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import graphsoft
-from graphsoft import GraphsoftWarning, InputError
+from graphsoft import GraphsoftWarning, InputError, RunStopped
+from graphsoft.distributed.files import open_arrays
+from graphsoft.distributed.plan import mark_of
 from graphsoft.distributed.status import status
 from graphsoft.result import stored_placing
 from graphsoft.result.stored_labels import StoredLabels
@@ -294,3 +296,62 @@ def test_a_partition_is_read_for_as_many_rows_as_a_chunk_has(stored, tmp_path, m
     stored.predict(NEW, directory=tmp_path)
     visits = 2 * len(NEW)
     assert len(read) <= 2 * visits / 16 + stored.plan.partitions
+
+
+@pytest.mark.parametrize("wrong", ["too wide", "not a number"])
+@pytest.mark.parametrize("form", ["array", "file"])
+def test_a_refused_call_leaves_the_directory_to_the_corrected_one(stored, tmp_path, form, wrong):
+    bad = (
+        np.hstack([NEW, NEW])
+        if wrong == "too wide"
+        else np.where(np.arange(len(NEW))[:, None] == 40, np.nan, NEW)
+    )
+    for number, rows in enumerate((bad, NEW)):
+        given = rows if form == "array" else as_file(tmp_path / f"{number}.npy", rows)
+        if number == 0:
+            with pytest.raises(InputError, match="X: "):
+                stored.transform(given, directory=tmp_path / "answer")
+            assert {path.name for path in (tmp_path / "answer").rglob("*")} <= {"lock"}
+        else:
+            check(stored.transform(given, directory=tmp_path / "answer"), stored, NEW)
+
+
+def as_file(path, rows):
+    np.save(path, rows)
+    return path
+
+
+def test_a_hierarchy_is_not_written_over_answers(stored, tmp_path):
+    found = stored.transform(NEW, directory=tmp_path / "answer")
+    found.save(tmp_path / "copy")
+    for folder in ("answer", "copy"):
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / folder).rglob("*") if path.is_file()}
+        with pytest.raises(InputError, match=r"directory: .* holds points that were put into the clusters"):
+            graphsoft.hierarchy(X, [8, 3], directory=tmp_path / folder)
+        after = {path: path.stat().st_mtime_ns for path in (tmp_path / folder).rglob("*") if path.is_file()}
+        assert after == before
+
+
+def test_a_hierarchy_that_is_not_found_costs_nothing(stored, tmp_path):
+    stored.save(tmp_path / "model")
+    model, hidden = graphsoft.load(tmp_path / "model"), []
+
+    def progress(stage, done, total):
+        if (stage, done) == ("find neighbors", 1) and not hidden:
+            hidden.append((tmp_path / "model" / "parts" / "points").rename(tmp_path / "points"))
+
+    with pytest.raises(RunStopped, match=r"find-neighbors, part \d: .*model.* is not there"):
+        model.transform(NEW, directory=tmp_path / "answer", progress=progress)
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "answer" / "done").rglob("*.arrays")}
+    assert len(done) > 3
+    hidden[0].rename(tmp_path / "model" / "parts" / "points")
+    check(model.transform(NEW, directory=tmp_path / "answer"), stored, NEW)
+    assert all(path.stat().st_mtime_ns == time for path, time in done.items())
+
+
+def test_records_of_chunks_are_numbers(stored, tmp_path):
+    plan = stored.transform(NEW, directory=tmp_path / "answer").plan
+    for path in (tmp_path / "answer" / "done").rglob("*.arrays"):
+        if path.parent.name != "memberships-summed":  # one for all chunks
+            with open_arrays(path, mark=mark_of(plan)) as file:
+                assert {file.shape(name) for name in file} == {()}
