@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.storage.atomic import write_atomic
+from graphsoft.storage.atomic import write_whole
 
 __all__ = [
     "MARK_BYTES",
@@ -117,7 +117,7 @@ def write_arrays(
             file.write(_bytes(values))
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, write)
+    write_whole(path, write)  # `Run` deletes what killed processes have left, once for all files
     return _BEGIN.size + len(text) + offset
 
 
@@ -130,7 +130,8 @@ class ArrayFile:
 
     def __init__(self, file: IO[bytes], path: Path, traffic: Traffic, mark: bytes) -> None:
         self._file, self._path, self._traffic = file, str(path), traffic
-        self._size = size = os.fstat(file.fileno()).st_size
+        with _losses(self._path):
+            self._size = size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
         magic, found, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
@@ -180,6 +181,15 @@ class ArrayFile:
         else:
             self._compare(name, values, check)
         return values
+
+    def check(self) -> None:
+        """Read all of it, section by section."""
+        for name in self:
+            if not self.has_sections(name):
+                self.array(name)
+                continue
+            for section in range(len(self._table(name))):
+                self.section(name, section)
 
     def has_sections(self, name: str) -> bool:
         """Tell whether an array is cut into sections."""
@@ -242,22 +252,31 @@ class ArrayFile:
             raise self._unreadable("ends too early")
         values = np.empty(shape, dtype=dtype)
         view, filled = _bytes(values), 0
-        try:
+        with _losses(self._path):
             self._file.seek(offset)
             while filled < len(view):
                 read = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
                 if not read:
                     raise self._unreadable("ends too early")
                 filled += read
-        except OSError as error:
-            if error.errno not in _LOST:
-                raise
-            raise self._unreadable(f"cannot be read: {error.strerror}") from None
         self._traffic.read += filled
         return values
 
     def _unreadable(self, problem: str) -> Unreadable:
         return Unreadable(self._path, problem)
+
+
+@contextmanager
+def _losses(path: str) -> Iterator[None]:
+    """Make `Unreadable` of what the system says of a file that is lost."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise Unreadable(path, "is not there") from None
+    except OSError as error:
+        if error.errno not in _LOST:
+            raise
+        raise Unreadable(path, f"cannot be read: {error.strerror}") from None
 
 
 @contextmanager
@@ -274,10 +293,8 @@ def open_arrays(path: Path, traffic: Traffic | None = None, mark: bytes = UNMARK
     ...         file.section("a", 1).tolist()
     [2, 3, 4]
     """
-    try:
+    with _losses(str(path)):
         file = path.open("rb", buffering=0)
-    except FileNotFoundError:
-        raise Unreadable(str(path), "is not there") from None
     with file:
         yield ArrayFile(file, path, traffic or Traffic(), mark)
 

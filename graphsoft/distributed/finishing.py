@@ -224,5 +224,4 @@ def check_files(where: Where, *, files: Mapping[str, range], partitions: int) ->
     for stage, parts in files.items():
         for part in parts[where.part :: partitions]:
             with where.open(stage, part) as file:
-                for name in file:
-                    file.array(name)
+                file.check()

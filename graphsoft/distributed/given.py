@@ -180,12 +180,8 @@ def rows_of(path: Path, columns: tuple[str, ...] | None, *, whole: bool = False)
     try:
         with open_arrays(path) as file:
             facts = json.loads(file.array("facts").tobytes())
-            for name in file if whole else ():
-                if not file.has_sections(name):
-                    file.array(name)
-                    continue
-                for section in range(len(file.cut(name)) - 1):
-                    file.section(name, section)
+            if whole:
+                file.check()
     except Unreadable:
         return None
     return GivenRows(str(path), **facts, columns=columns)

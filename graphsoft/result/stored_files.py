@@ -66,21 +66,25 @@ class FilesOfShares(ABC):
 
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
-        return [self.file(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
+        return [self.file(*each) for each in self._lasting()]
 
     def save(self, path: PathLike, cluster_names: Mapping[str, str]) -> None:
-        """Copy them to a new directory, whole or not at all."""
+        """Copy them to a new directory, whole or not at all; a file that is damaged is refused."""
 
         def write(folder: Path) -> None:
-            for source in self.names():
-                if not source.is_file():
-                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
+            for each in self._lasting():
+                source = self.file(*each)
                 target = folder / source.relative_to(self.directory)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+                with self.open(*each) as file:
+                    file.check()
+                    shutil.copyfile(source, target)
             write_summary(folder, replace(self.summary, cluster_names=dict(cluster_names)))
 
         write_new_folder(path, write)
+
+    def _lasting(self) -> list[tuple[str, int]]:
+        return [(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
 
     @contextmanager
     def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
