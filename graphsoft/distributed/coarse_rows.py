@@ -185,7 +185,7 @@ def assemble(
 ) -> Mapping[str, Any]:
     """Put the graph of groups together, from rows in so many files.
 
-    It was made from a graph of so many edges, which has so many components more.
+    `edges` and `spared` are those of the original graph: its edges, and the components it has beyond these.
     """
     graph = _assembled(where, stage, files, nodes, dtype)
     arrays, cuts = rows_in_sections("weights", graph)

@@ -30,7 +30,7 @@ from graphsoft.distributed.merging import adopt_nodes, merge_nodes, number_group
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summing import summed
-from graphsoft.distributed.tasks import Where
+from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import InputError
 
 __all__ = ["bytes_needed", "contract"]
@@ -47,7 +47,7 @@ LEAST_LEFT, MOST_LEFT = 0.25, 0.8
 MOST_KEPT = 0.95
 
 
-def contract(run: Run, plan: Plan) -> int:
+def contract(run: Run, plan: Plan, records: Sequence[Record]) -> int:
     """Contract the graph to the central one, ``central/0``; ``group/p`` has the node there of every node.
 
     Returns the number of components of the graph, which merging keeps apart.
@@ -55,10 +55,11 @@ def contract(run: Run, plan: Plan) -> int:
     Parameters
     ----------
     run : Run
-        With the stage "graph".
     plan : Plan
+    records : sequence of dict
+        Of the stage "graph".
     """
-    blocks = _Measured.of(run, plan)
+    blocks = _Blocks(*(np.array([each[name] for each in records]) for name in ("nodes", "weight")))
     goal, found = plan.coarse_nodes, list[_Coarse]()
     while True:
         coarse = _contracted(run, plan, blocks, goal, f"-{len(found) + 1}")
@@ -97,16 +98,11 @@ def bytes_needed(plan: Plan, edges: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
+class _Blocks:
     """How large blocks are."""
 
     nodes: Array
     masses: Array
-
-    @classmethod
-    def of(cls, run: Run, plan: Plan) -> _Measured:
-        found = run.stage("measure-blocks", measure_block, plan.parts)
-        return cls(*(np.array([each[name] for each in found]) for name in ("nodes", "mass")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +126,7 @@ class _Coarse:
     given : int
         Entries of the graph.
     spared : int
-        How many components are less than in the graph, since nodes without edges are together.
+        Components missing here because nodes without edges were put into common groups.
     """
 
     offsets: Array
@@ -148,13 +144,6 @@ class _Coarse:
         return int(self.offsets[-1])
 
 
-def measure_block(where: Where) -> Mapping[str, Any]:
-    """Tell how large a block is."""
-    with where.open("graph", where.part) as file:
-        degrees = file.array("degrees")
-        return {"nodes": len(degrees), "mass": degrees.sum()}
-
-
 def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Array]]) -> None:
     """Tell the node in the central graph of every node, through all rounds in which groups merged."""
     with where.open(numbered, where.part) as file:
@@ -168,7 +157,7 @@ def _offsets(counts: Sequence[int]) -> Array:
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str) -> _Coarse:
+def _contracted(run: Run, plan: Plan, blocks: _Blocks, goal: int, suffix: str) -> _Coarse:
     """Merge the nodes of all partitions to about `goal` groups, and sum the edges between these."""
     shares: list[int | None] = [None] * plan.partitions
     whole = bool(goal >= blocks.nodes.sum())
@@ -227,7 +216,7 @@ def _too_large(plan: Plan, coarse: _Coarse) -> bool:
     return bytes_to_divide(coarse.nodes, coarse.entries) > room_to_divide(plan.max_memory)
 
 
-def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int) -> list[_Coarse]:
+def _shrunk(run: Run, plan: Plan, blocks: _Blocks, coarse: _Coarse, goal: int) -> list[_Coarse]:
     """Let groups merge again, in fewer and fewer partitions, until there are few and their graph fits."""
     found, masses, across, whole = list[_Coarse](), blocks.masses, False, coarse.whole
     room = max(1.0, room_to_divide(plan.max_memory) - bytes_to_divide(0, 0))

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.linalg.csr import pointers
 from graphsoft.storage.atomic import write_whole
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ArrayFile",
     "Traffic",
     "Unreadable",
+    "features_in_sections",
     "open_arrays",
     "rows_in_sections",
     "write_arrays",
@@ -218,10 +220,14 @@ class ArrayFile:
         """Read a sparse matrix that `rows_in_sections` made into arrays, or one section of its rows."""
         read = self.array if section is None else lambda each: self.section(each, section)
         counts, columns, values = (read(f"{name}/{part}") for part in ("counts", "columns", "values"))
-        ptr = np.zeros(len(counts) + 1, dtype=np.int32 if len(columns) < 2**31 else np.int64)
-        np.cumsum(counts, out=ptr[1:])
         width = int(self.array(f"{name}/width")[0])
-        return sp.csr_array((values, columns, ptr), shape=(len(counts), width))
+        return sp.csr_array((values, columns, pointers(counts)), shape=(len(counts), width))
+
+    def features(self, name: str, sparse: bool, section: int | None = None) -> Any:
+        """Read what `features_in_sections` made into arrays, or one section of it."""
+        if sparse:
+            return self.rows(name, section)
+        return self.array(name) if section is None else self.section(name, section)
 
     def _place(self, name: str) -> list[Any]:
         """Find an array; a file of another task may not have it."""
@@ -325,3 +331,19 @@ def rows_in_sections(
         return arrays, {}
     entries = np.asarray(matrix.indptr)[ptr]
     return arrays, {f"{name}/counts": ptr, f"{name}/columns": entries, f"{name}/values": entries}
+
+
+def features_in_sections(
+    name: str, values: Any, ptr: Array | None = None
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Make arrays of dense or sparse rows, and their cuts, as `rows_in_sections` does.
+
+    Examples
+    --------
+    >>> arrays, cuts = features_in_sections("m", np.eye(3), np.array([0, 1, 3]))
+    >>> list(arrays), list(cuts)
+    (['m'], ['m'])
+    """
+    if sp.issparse(values):
+        return rows_in_sections(name, values, ptr)
+    return {name: values}, {} if ptr is None else {name: ptr}

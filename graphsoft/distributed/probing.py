@@ -39,7 +39,7 @@ def found_by_lending(run: Run, source: Source, plan: Plan) -> Array:
 
 def _probes(where: Where, sparse: bool) -> Any:
     with where.open("gather-probes", 0) as file:
-        return file.rows("probes") if sparse else file.array("probes")
+        return file.features("probes", sparse)
 
 
 def compare_probes(where: Where, source: Source, metric: str, chunk_rows: int, n_neighbors: int) -> None:

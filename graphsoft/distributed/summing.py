@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.distributed.files import ArrayFile, rows_in_sections
+from graphsoft.distributed.files import ArrayFile, features_in_sections
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.blocks import Found, Join, added, joined_in_pairs
@@ -87,7 +87,7 @@ def packed(found: Found) -> dict[str, Any]:
     """Make arrays of sparse matrices."""
     arrays: dict[str, Any] = {}
     for name, value in found.items():
-        arrays.update(rows_in_sections(name, value)[0] if sp.issparse(value) else {name: value})
+        arrays.update(features_in_sections(name, value)[0])
     return arrays
 
 

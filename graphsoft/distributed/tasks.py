@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from graphsoft.available import peak_memory
 from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
 from graphsoft.errors import RunStopped
 
-__all__ = ["InFile", "Record", "Task", "Where", "Work", "received"]
+__all__ = ["InFile", "Record", "Task", "Where", "Work", "received", "senders"]
 
 Record = dict[str, Array]
 """What a task returns: arrays, and numbers as arrays without dimensions."""
@@ -137,3 +137,19 @@ class Task:
         """Read what was written down."""
         with open_arrays(self.where.record(), mark=self.where.mark) as file:
             return {name: file.array(name) for name in file}
+
+
+def senders(records: Sequence[Record]) -> list[Array]:
+    """Tell each partition which others have written something for it.
+
+    A partition has to do with those around it, however many there are.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in senders([{"to": np.array([1, 2])}, {"to": np.array([2])}, {"to": []}])]
+    [[], [0], [0, 1]]
+    """
+    ones = np.repeat(np.arange(len(records), dtype=np.int32), [len(record["to"]) for record in records])
+    others = np.concatenate([np.asarray(record["to"], dtype=np.int32) for record in records])
+    counts = np.bincount(others, minlength=len(records))
+    return np.split(ones[np.argsort(others, kind="stable")], np.cumsum(counts)[:-1])

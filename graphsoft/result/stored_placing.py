@@ -18,7 +18,7 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.distributed.directories import faults_of, refuse_folder_of
 from graphsoft.distributed.executors import executor_of
-from graphsoft.distributed.files import Unreadable, rows_in_sections
+from graphsoft.distributed.files import Unreadable, features_in_sections, rows_in_sections
 from graphsoft.distributed.finishing import check_result
 from graphsoft.distributed.plan import Plan, earlier, mark_of, settled
 from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
@@ -168,11 +168,7 @@ def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> dict[
     counts = np.bincount(part, minlength=files.plan.partitions)
     ptr = np.append(0, np.cumsum(counts))
     values = rows[row[order]]
-    arrays, cuts = (
-        rows_in_sections("features", values, ptr)
-        if files.plan.sparse
-        else ({"features": values}, {"features": ptr})
-    )
+    arrays, cuts = features_in_sections("features", values, ptr)
     where.write({"rows": row[order], **arrays}, {"rows": ptr, **cuts})
     return {"counts": counts}
 
@@ -211,9 +207,8 @@ def find_neighbors(where: Where, *, model: str) -> None:
     old, found, rows = OldPoints.of(files, part), [], []
     for chunk in chunks:
         with where.open("route-rows", chunk) as file:
-            read = file.rows if files.plan.sparse else file.section
             rows.append(file.section("rows", part))
-            found.append(old.near(read("features", part)))
+            found.append(old.near(file.features("features", files.plan.sparse, part)))
     ptr = np.append(0, np.cumsum([len(each) for each in rows]))
     arrays = {name: np.concatenate([each[name] for each in found]) for name in NEAR}
     where.write(arrays | {"rows": np.concatenate(rows)}, dict.fromkeys((*NEAR, "rows"), ptr))

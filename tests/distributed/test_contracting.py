@@ -34,7 +34,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.metrics import adjusted_rand
 from naive import engine, moving
-from shared.block_files import contracted, plan_of, run_of_blocks
+from shared.block_files import contracted, plan_of, records_of, run_of_blocks
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain, small
 
@@ -360,7 +360,7 @@ def test_order_of_tasks_and_threads_change_no_bit(tmp_path, monkeypatch, limit):
 
     def files(folder, made):
         run = made(run_of_blocks(Path(folder), graph, part, 4).directory)
-        contract(run, plan_of(graph, 4, (4,), 100, limit))
+        contract(run, plan_of(graph, 4, (4,), 100, limit), records_of(graph, part, 4))
         divide(run, plan_of(graph, 4, (4,), 100, limit), (4,), Limits(0, 4))
         parts = Path(folder, "parts")
         return {str(each.relative_to(parts)): each.read_bytes() for each in parts.rglob("*.arrays")}

@@ -125,9 +125,10 @@ def test_disk_on_which_a_file_cannot_be_opened(tmp_path, monkeypatch, call, numb
         raise OSError(number, "broken")
 
     expected = PermissionError if number == errno.EACCES else Unreadable
-    with monkeypatch.context() as patch, pytest.raises(expected, match="broken"):
+    with monkeypatch.context() as patch:
         patch.setattr(*((Path, "open") if call == "open" else (os, "fstat")), broken)
-        read_all(tmp_path / "a")
+        with pytest.raises(expected, match="broken"):
+            read_all(tmp_path / "a")
 
 
 def test_writing_does_not_look_at_other_files(tmp_path, monkeypatch):
