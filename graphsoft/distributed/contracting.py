@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from graphsoft.distributed.coarse_rows import (
     assemble,
     count_islands,
     merge_groups,
+    number_merged,
     renumbered,
     sum_edges,
     sum_groups,
@@ -69,8 +71,8 @@ def contract(run: Run, plan: Plan, records: Sequence[Record]) -> int:
             break
         goal = wanted
     smaller = _shrunk(run, plan, blocks, coarse, goal)
-    maps = [(each.merged, each.offsets) for each in smaller]
-    run.stage("group", carry_groups, plan.parts, numbered=coarse.merged, maps=maps)
+    rounds = [(after.numbered, before.nodes) for before, after in pairwise([coarse, *smaller])]
+    run.stage("group", carry_groups, plan.parts, of=coarse.numbered, rounds=rounds)
     last = smaller[-1] if smaller else coarse
     known: dict[str, Any] = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
     dtype = "f4" if coarse.single else "f8"
@@ -115,7 +117,7 @@ class _Coarse:
         Where the numbers of the groups of each partition begin, and where the last ones end.
     entries : int
         Stored entries, at most.
-    merged, rows : str
+    numbered, rows : str
         The stage that has the group of every node or group before, and the one that has the rows.
     stages : tuple of str
         What is not needed once the central graph is there.
@@ -131,7 +133,7 @@ class _Coarse:
 
     offsets: Array
     entries: int
-    merged: str
+    numbered: str
     rows: str
     stages: tuple[str, ...]
     whole: bool = False
@@ -144,12 +146,15 @@ class _Coarse:
         return int(self.offsets[-1])
 
 
-def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Array]]) -> None:
-    """Tell the node in the central graph of every node, through all rounds in which groups merged."""
-    with where.open(numbered, where.part) as file:
+def carry_groups(where: Where, of: str, rounds: Sequence[tuple[str, int]]) -> None:
+    """Tell the node in the central graph of every node, through all rounds in which groups merged.
+
+    `rounds` has the stage that numbered the groups after each, and how many there were before it.
+    """
+    with where.open(of, where.part) as file:
         group = file.array("group")
-    for merged, offsets in maps:
-        group = renumbered(where, merged, offsets)[group]
+    for numbered, count in rounds:
+        (group,) = renumbered(where, numbered, count, group)
     where.write({"group": group})
 
 
@@ -189,11 +194,11 @@ def _contracted(run: Run, plan: Plan, blocks: _Blocks, goal: int, suffix: str) -
 def _coarse(
     records: Sequence[Mapping[str, Array]],
     offsets: Array,
-    merged: str,
+    numbered: str,
     rows: str,
     stages: tuple[str, ...],
 ) -> _Coarse:
-    return _Coarse(offsets, 2 * sum(int(each["entries"]) for each in records), merged, rows, stages)
+    return _Coarse(offsets, 2 * sum(int(each["entries"]) for each in records), numbered, rows, stages)
 
 
 def _wanted(run: Run, plan: Plan, coarse: _Coarse, goal: int) -> int:
@@ -243,12 +248,14 @@ def _shrunk(run: Run, plan: Plan, blocks: _Blocks, coarse: _Coarse, goal: int) -
 
 def _merged_again(run: Run, gathered: Mapping[str, Any], shares: Array, across: bool, number: int) -> _Coarse:
     """Merge groups of partitions that become one, and sum the edges between what they became."""
-    parts, merged, rows = range(len(shares)), f"merge-again-{number}", f"sum-again-{number}"
+    parts = range(len(shares))
+    merged, numbered, rows = (f"{verb}-again-{number}" for verb in ("merge", "number", "sum"))
     own = {"share": shares.tolist()}
     records = run.stage(merged, merge_groups, parts, own=own, gathered=gathered, across=across)
     offsets = _offsets([int(each["groups"]) for each in records])
-    records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
-    return _coarse(records, offsets, merged, rows, (merged, rows))
+    run.stage(numbered, number_merged, [0], merged=merged, offsets=offsets)
+    records = run.stage(rows, sum_groups, parts, gathered=gathered, numbered=numbered, offsets=offsets)
+    return _coarse(records, offsets, numbered, rows, (merged, numbered, rows))
 
 
 def _runs(entries: Array, room: float) -> Array:

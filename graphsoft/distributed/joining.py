@@ -18,7 +18,7 @@ from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.routing import Sizes, routed_rows
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.tasks import Where, senders
+from graphsoft.distributed.tasks import Where, receivers, senders
 from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import blocks
@@ -97,8 +97,7 @@ def find_neighbors(
     abroad = _lists(lent, indices, distances, keys, n_neighbors)
     arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
     where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
-    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
-    return {"nodes": int(mine.sum()), "to": to}
+    return {"nodes": int(mine.sum()), "to": receivers(ptr)}
 
 
 def _searched(given: list[Any], metric: str, n_neighbors: int) -> tuple[Array, Array, Array, Array]:
@@ -166,8 +165,9 @@ def merge_neighbors(where: Where, helpers: Array, partitions: int) -> dict[str, 
     ptr = np.searchsorted(partition_of(abroad), np.arange(partitions + 1))
     arrays = {"first": first, "keys": keys, "distances": distances, "scale": scale}
     where.write(arrays | {"abroad": first_row(abroad)}, {"abroad": ptr})
-    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
-    return {"nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf), "to": to}
+    return {
+        "nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf), "to": receivers(ptr),
+    }  # fmt: skip
 
 
 def _nearest_of(keys: Array, distances: Array, count: int) -> tuple[Array, Array]:

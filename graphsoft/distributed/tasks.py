@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
 from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_arrays, write_arrays
 from graphsoft.errors import RunStopped
 
-__all__ = ["InFile", "Record", "Task", "Where", "Work", "received", "senders"]
+__all__ = ["InFile", "Record", "Task", "Where", "Work", "received", "receivers", "sections_for", "senders"]
 
 Record = dict[str, Array]
 """What a task returns: arrays, and numbers as arrays without dimensions."""
@@ -153,3 +154,26 @@ def senders(records: Sequence[Record]) -> list[Array]:
     others = np.concatenate([np.asarray(record["to"], dtype=np.int32) for record in records])
     counts = np.bincount(others, minlength=len(records))
     return np.split(ones[np.argsort(others, kind="stable")], np.cumsum(counts)[:-1])
+
+
+def receivers(cut: Array) -> Array:
+    """Tell for which others a task has written something, from where their sections begin and end.
+
+    Examples
+    --------
+    >>> receivers(np.array([0, 0, 2, 3, 3]))
+    array([1, 2], dtype=int32)
+    """
+    return np.flatnonzero(np.diff(cut)).astype(np.int32)
+
+
+def sections_for(
+    where: Where, stage: str, others: Sequence[int] | Array, **kinds: DTypeLike
+) -> dict[str, list[Array]]:
+    """Read what others have written for this task: arrays by name, after an empty one of this kind."""
+    found = {name: [np.empty(0, dtype=kind)] for name, kind in kinds.items()}
+    for other in others:
+        with where.open(stage, int(other)) as file:
+            for name, arrays in found.items():
+                arrays.append(file.section(name, where.part))
+    return found

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import edges_of
 from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
@@ -230,8 +231,7 @@ class StoredFiles(FilesOfShares):
         with self.open("graph", part) as file:
             ptr, columns, weights = _whole(file, "ptr"), _whole(file, "columns"), _whole(file, "weights", "f")
             halo_part, halo_place = (_whole(file, name) for name in ("halo_part", "halo_place"))
-            width = len(ptr) - 1 + len(halo_part)
-            matrix = sp.csr_array((weights, columns.astype(ptr.dtype), ptr), shape=(len(ptr) - 1, width))
+            matrix = edges_of(ptr, columns, weights, len(halo_part))
             check_rows(matrix, "path")
             if halo_part.shape != halo_place.shape or (len(halo_part) and halo_part.min() < 0):
                 raise ValueError("a halo that is none")

@@ -20,6 +20,7 @@ from graphsoft.distributed.directories import faults_of, refuse_folder_of
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.files import Unreadable, features_in_sections, rows_in_sections
 from graphsoft.distributed.finishing import check_result
+from graphsoft.distributed.pieces import pieces_of
 from graphsoft.distributed.plan import Plan, earlier, mark_of, settled
 from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
 from graphsoft.distributed.point_memory import bytes_needed
@@ -53,8 +54,6 @@ from graphsoft.result.stored_prediction import (
 
 __all__ = ["place"]
 
-# Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
-PIECE = 1 << 12
 # Bytes of a neighbor while those of several partitions are merged.
 OF_NEIGHBOR = 100
 NEAR = ("place", "first", "distance", "scale", "copy")
@@ -255,8 +254,7 @@ def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]
         shares.append((row - start, cluster, share))
         reached[row - start] = True
     finest = summed(files, stop - start, shares)
-    pieces = np.append(np.arange(0, stop - start, PIECE), stop - start)
-    arrays, cuts = rows_in_sections("memberships", finest, pieces)
+    arrays, cuts = rows_in_sections("memberships", finest, pieces_of(stop - start))
     sizes = {}
     for level, clusters in enumerate(plan.levels):
         arrays[f"labels-{level}"] = labels = likeliest(files.above(finest, level))

@@ -35,6 +35,7 @@ from graphsoft.linalg.memberships import likeliest
 from graphsoft.metrics import adjusted_rand
 from naive import engine, moving
 from shared.block_files import contracted, plan_of, records_of, run_of_blocks
+from shared.opens import counted_opens
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain, small
 
@@ -276,6 +277,17 @@ def test_groups_merge_again_until_their_graph_fits(tmp_path):
     assert_sums(found, graph.adjacency.toarray())
     labels, _ = found.labels((8,))
     assert adjusted_rand(label, labels) > 0.95
+
+
+def test_new_numbers_of_groups_are_put_together_once_for_all_tasks(tmp_path, monkeypatch):
+    graph, label = community_graph(groups=8, size=60)
+    part = np.random.default_rng(0).integers(0, 2, len(graph)) + 2 * (label // 2)
+    opens = counted_opens(monkeypatch)
+    contracted(tmp_path, graph, part, (8,), 400, room_for(90, 90 * 30))
+    readers = {reader for reader, stage in opens if stage.startswith("merge-again")}
+    assert readers
+    assert all(reader.startswith("number-again") for reader in readers)
+    assert opens["group", "number-again-1"] <= len(np.unique(part))
 
 
 @few_examples
