@@ -24,8 +24,15 @@ def stage_of(value: Any) -> str | None:
     --------
     >>> stage_of(np.zeros(3)), stage_of(np.zeros(3000))
     (None, 'known-2b66b4ed6c1999f4')
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix that is none of CSR: the arrays of others mean something else.
     """
     sparse = sp.issparse(value)
+    if sparse and value.format != "csr":
+        raise TypeError(f"tasks are given sparse matrices in CSR, not in {value.format}")
     if not (sparse or isinstance(value, np.ndarray)):
         return None
     arrays = [value.indptr, value.indices, value.data] if sparse else [value]
