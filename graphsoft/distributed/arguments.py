@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.distributed.files import features_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.tasks import Where
 
 __all__ = ["keep", "stage_of"]
@@ -46,4 +46,4 @@ def stage_of(value: Any) -> str | None:
 
 def keep(where: Where, *, value: Any) -> None:
     """Write an argument of later tasks to a file."""
-    where.write(features_in_sections("value", value)[0])
+    where.write(value_in_sections("value", value)[0])

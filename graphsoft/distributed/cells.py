@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import SEED, Cells, directed, seen_rows, width_seen
-from graphsoft.distributed.files import features_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.probing import MOST_LENDS, PROBES, found_by_lending
 from graphsoft.distributed.row_pieces import stacked
@@ -124,7 +124,7 @@ def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size
     values = chosen_rows(source, numbers)
     of_probes = values[np.isin(numbers, probes)]
     seen = seen_rows(values[directed(values, metric)], metric)
-    where.write({"seen": seen} | features_in_sections("probes", of_probes)[0])
+    where.write({"seen": seen} | value_in_sections("probes", of_probes)[0])
 
 
 def _sample(rows: int, size: int) -> Array:
@@ -136,10 +136,10 @@ def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
     kept = []
     for chunk in range(chunks):
         with where.open("sample-rows", chunk) as file:
-            kept.append(file.features("probes", sparse))
+            kept.append(file.value("probes"))
     some = [each for each in kept if each.shape[0]]
     probes = stacked(some, some[0].shape[1]) if sparse else np.concatenate(some)
-    where.write(features_in_sections("probes", probes)[0])
+    where.write(value_in_sections("probes", probes)[0])
 
 
 def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> None:

@@ -34,9 +34,9 @@ __all__ = [
     "ArrayFile",
     "Traffic",
     "Unreadable",
-    "features_in_sections",
     "open_arrays",
     "rows_in_sections",
+    "value_in_sections",
     "write_arrays",
 ]
 
@@ -223,9 +223,9 @@ class ArrayFile:
         width = int(self.array(f"{name}/width")[0])
         return sp.csr_array((values, columns, pointers(counts)), shape=(len(counts), width))
 
-    def features(self, name: str, sparse: bool, section: int | None = None) -> Any:
-        """Read what `features_in_sections` made into arrays, or one section of it."""
-        if sparse:
+    def value(self, name: str, section: int | None = None) -> Any:
+        """Read an array or a sparse matrix, as `value_in_sections` wrote it, or one section of it."""
+        if name not in self:
             return self.rows(name, section)
         return self.array(name) if section is None else self.section(name, section)
 
@@ -333,14 +333,14 @@ def rows_in_sections(
     return arrays, {f"{name}/counts": ptr, f"{name}/columns": entries, f"{name}/values": entries}
 
 
-def features_in_sections(
+def value_in_sections(
     name: str, values: Any, ptr: Array | None = None
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Make arrays of dense or sparse rows, and their cuts, as `rows_in_sections` does.
+    """Make arrays of an array or a sparse matrix, and their cuts, as `rows_in_sections` does.
 
     Examples
     --------
-    >>> arrays, cuts = features_in_sections("m", np.eye(3), np.array([0, 1, 3]))
+    >>> arrays, cuts = value_in_sections("m", np.eye(3), np.array([0, 1, 3]))
     >>> list(arrays), list(cuts)
     (['m'], ['m'])
     """

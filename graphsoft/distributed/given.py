@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import ArrayFile, Unreadable, features_in_sections, open_arrays, write_arrays
+from graphsoft.distributed.files import ArrayFile, Unreadable, open_arrays, value_in_sections, write_arrays
 from graphsoft.distributed.row_pieces import PIECE, Read, checked_floats, checked_rows, floats_for
 from graphsoft.errors import InputError
 from graphsoft.input.dense_input import REAL_KINDS, dense_matrix, frame_columns
@@ -82,7 +82,7 @@ class GivenRows:
         section = int(np.searchsorted(cut, start, side="right")) - 1
         while cut[section] < stop:
             begin = int(cut[section])
-            yield file.features("features", self.sparse, section)[max(start - begin, 0) : stop - begin]
+            yield file.value("features", section)[max(start - begin, 0) : stop - begin]
             section += 1
 
     def together(self, rows: Array) -> Array:
@@ -157,7 +157,7 @@ def write_rows(path: Path, values: Any, columns: tuple[str, ...] | None = None) 
     digest, sparse = digest_of(values), sp.issparse(values)
     row_bytes = _row_bytes(values)
     ptr = np.append(np.arange(0, values.shape[0], _step(PIECE, row_bytes)), values.shape[0])
-    arrays, cuts = features_in_sections("features", values, ptr)
+    arrays, cuts = value_in_sections("features", values, ptr)
     facts = {"length": values.shape[0], "width": values.shape[1], "dtype": values.dtype.str, "digest": digest}
     text = np.frombuffer(json.dumps(facts | {"sparse": sparse}).encode(), dtype=np.uint8)
     write_arrays(path, arrays | {"facts": text}, cuts)

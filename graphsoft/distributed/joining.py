@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import features_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.routing import Sizes, routed_rows
@@ -201,5 +201,5 @@ def keep_points(
         first, scale = file.array("first"), file.array("scale")
     scale[scale == 0] = smallest
     values = routed_rows(where, chunks, sparse, size, lent=False, only=first).values
-    where.write({"first": first, "scale": scale} | features_in_sections("features", values)[0])
+    where.write({"first": first, "scale": scale} | value_in_sections("features", values)[0])
     return {"nodes": len(first)}

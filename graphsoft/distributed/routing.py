@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells
-from graphsoft.distributed.files import ArrayFile, features_in_sections
+from graphsoft.distributed.files import ArrayFile, value_in_sections
 from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
@@ -95,7 +95,7 @@ def route_rows(
         arrays["lent" if name else "own"] = np.stack([counts, np.diff(before)], axis=1)
         numbers = {f"{name}rows": rows[some]} | ({"lent-owners": parts[lent, 0]} if name else {})
         part = values if partitions == 1 and not name else values[some]
-        made, cut = features_in_sections(f"{name}features", part, ptr)
+        made, cut = value_in_sections(f"{name}features", part, ptr)
         arrays, cuts = arrays | numbers | made, cuts | dict.fromkeys(numbers, ptr) | cut
     where.write(arrays, cuts)
     size = values.data.nbytes + values.indices.nbytes if source.sparse else values.nbytes
@@ -159,7 +159,7 @@ def routed_rows(
         with where.open("route-rows", chunk) as file:
             rows, owned = _numbers(file, where.part, lent)
             names = ("features", "lent-features") if lent else ("features",)
-            parts = [file.features(name, sparse, where.part) for name in names]
+            parts = [file.value(name, where.part) for name in names]
             if lent:
                 copies.append(file.section("copies", where.part))
                 first.append(file.section("copies-of", where.part))

@@ -89,7 +89,7 @@ def received(where: Where, value: Any) -> Any:
     if not isinstance(value, InFile):
         return value
     with where.open(value.stage, 0) as file:
-        return file.array("value") if "value" in file else file.rows("value")
+        return file.value("value")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from graphsoft.aliases import Array, Progress
 from graphsoft.distributed.directories import faults_of, refuse_folder_of
 from graphsoft.distributed.executors import executor_of
-from graphsoft.distributed.files import Unreadable, features_in_sections, rows_in_sections
+from graphsoft.distributed.files import Unreadable, rows_in_sections, value_in_sections
 from graphsoft.distributed.finishing import check_result
 from graphsoft.distributed.pieces import pieces_of
 from graphsoft.distributed.plan import Plan, earlier, mark_of, settled
@@ -167,7 +167,7 @@ def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> dict[
     counts = np.bincount(part, minlength=files.plan.partitions)
     ptr = np.append(0, np.cumsum(counts))
     values = rows[row[order]]
-    arrays, cuts = features_in_sections("features", values, ptr)
+    arrays, cuts = value_in_sections("features", values, ptr)
     where.write({"rows": row[order], **arrays}, {"rows": ptr, **cuts})
     return {"counts": counts}
 
@@ -207,7 +207,7 @@ def find_neighbors(where: Where, *, model: str) -> None:
     for chunk in chunks:
         with where.open("route-rows", chunk) as file:
             rows.append(file.section("rows", part))
-            found.append(old.near(file.features("features", files.plan.sparse, part)))
+            found.append(old.near(file.value("features", part)))
     ptr = np.append(0, np.cumsum([len(each) for each in rows]))
     arrays = {name: np.concatenate([each[name] for each in found]) for name in NEAR}
     where.write(arrays | {"rows": np.concatenate(rows)}, dict.fromkeys((*NEAR, "rows"), ptr))
