@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.tasks import Where
 
 __all__ = ["keep", "stage_of"]
@@ -24,8 +24,15 @@ def stage_of(value: Any) -> str | None:
     --------
     >>> stage_of(np.zeros(3)), stage_of(np.zeros(3000))
     (None, 'known-2b66b4ed6c1999f4')
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix that is none of CSR: the arrays of others mean something else.
     """
     sparse = sp.issparse(value)
+    if sparse and value.format != "csr":
+        raise TypeError(f"tasks are given sparse matrices in CSR, not in {value.format}")
     if not (sparse or isinstance(value, np.ndarray)):
         return None
     arrays = [value.indptr, value.indices, value.data] if sparse else [value]
@@ -39,4 +46,4 @@ def stage_of(value: Any) -> str | None:
 
 def keep(where: Where, *, value: Any) -> None:
     """Write an argument of later tasks to a file."""
-    where.write(rows_in_sections("value", value)[0] if sp.issparse(value) else {"value": value})
+    where.write(value_in_sections("value", value)[0])

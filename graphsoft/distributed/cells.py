@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import SEED, Cells, directed, seen_rows, width_seen
-from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.probing import MOST_LENDS, PROBES, found_by_lending
 from graphsoft.distributed.row_pieces import stacked
@@ -124,8 +123,8 @@ def sample_rows(where: Where, source: Source, metric: str, chunk_rows: int, size
     numbers = sample[(sample >= start) & (sample < start + chunk_rows)]
     values = chosen_rows(source, numbers)
     of_probes = values[np.isin(numbers, probes)]
-    features = rows_in_sections("probes", of_probes)[0] if source.sparse else {"probes": of_probes}
-    where.write({"seen": seen_rows(values[directed(values, metric)], metric)} | features)
+    seen = seen_rows(values[directed(values, metric)], metric)
+    where.write({"seen": seen} | value_in_sections("probes", of_probes)[0])
 
 
 def _sample(rows: int, size: int) -> Array:
@@ -137,19 +136,14 @@ def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
     kept = []
     for chunk in range(chunks):
         with where.open("sample-rows", chunk) as file:
-            kept.append(file.rows("probes") if sparse else file.array("probes"))
-    if sparse:
-        where.write(rows_in_sections("probes", stacked(kept, kept[0].shape[1]))[0])
-    else:
-        where.write({"probes": np.concatenate([each for each in kept if len(each)])})
+            kept.append(file.value("probes"))
+    some = [each for each in kept if each.shape[0]]
+    probes = stacked(some, some[0].shape[1]) if sparse else np.concatenate(some)
+    where.write(value_in_sections("probes", probes)[0])
 
 
-def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[str, Any]:
-    """Find centroids in the sample, put neighbors together, and cut them into runs of equal load.
-
-    The record tells how many rows of the sample are in the fullest partition, compared with the mean, and how
-    many others each row is lent to for each number of further cells.
-    """
+def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> None:
+    """Find centroids in the sample, put neighbors together, and cut them into runs of equal load."""
     seen = []
     for chunk in range(chunks):
         with where.open("sample-rows", chunk) as file:
@@ -160,14 +154,8 @@ def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[s
     rows = rows[np.unique(first_copies(Points.of(rows)))]  # copies take next to no room in a partition
     found = _centroids(rows, cells, FULL * len(rows) / partitions)
     found = found[_near_together(found)]
-    single = Cells(found, np.arange(len(found)), "euclidean")
-    near = single.nearest(rows, 1 + MOST_LENDS)
-    load = np.bincount(near[:, 0], minlength=len(found))
-    chosen = Cells(found, _runs(load, partitions), "euclidean")
-    where.write({"centroids": chosen.centroids, "partition": chosen.partition})
-    fullest = np.bincount(chosen.partition, load, minlength=partitions).max() * partitions / load.sum()
-    lent = np.cumsum((chosen.each_once(near)[:, 1:] >= 0).mean(axis=0))
-    return {"fullest": fullest, "lent": lent}
+    load = np.bincount(_nearest(rows, found), minlength=len(found))
+    where.write({"centroids": found, "partition": _runs(load, partitions)})
 
 
 def _centroids(rows: Array, cells: int, full: float) -> Array:

@@ -15,14 +15,17 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import read_edges
 from graphsoft.distributed.files import rows_in_sections
-from graphsoft.distributed.merging import from_halo, light_components, read_edges
+from graphsoft.distributed.merging import from_halo, light_components
+from graphsoft.distributed.pieces import looked_up, pieces_of
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.coarsening import STRAY_MASS, summed_rows
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, contraction, merged_along_edges
 from graphsoft.engine.ties import structure_keys
 from graphsoft.graph.graph import Graph
+from graphsoft.linalg.csr import pointers
 from graphsoft.parallel import LOAD, pieces_by_load
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "assemble",
     "count_islands",
     "merge_groups",
+    "number_merged",
     "renumbered",
     "sum_edges",
     "sum_groups",
@@ -154,30 +158,41 @@ def merge_groups(where: Where, gathered: Mapping[str, Any], share: int, across: 
     return {"groups": int(group.max(initial=-1)) + 1}
 
 
-def sum_groups(where: Where, gathered: Mapping[str, Any], merged: str, offsets: Array) -> Mapping[str, Any]:
+def sum_groups(where: Where, gathered: Mapping[str, Any], numbered: str, offsets: Array) -> Mapping[str, Any]:
     """Sum rows of the graph of groups by the groups that merged; `offsets` has where their numbers begin."""
-    number = renumbered(where, merged, offsets)
     these = Gathered(**gathered)
     rows, columns, values, degrees = these.read(where)
-    own = slice(*these.numbers(where.part))
-    low, high = number[rows], number[columns]
+    groups = np.arange(*these.numbers(where.part))
+    low, high, own = renumbered(where, numbered, int(these.offsets[-1]), rows, columns, groups)
     values[(low == high) & (rows != columns)] *= 2.0  # both mirrored entries come to lie on the diagonal
     del rows, columns
     low, high = np.minimum(low, high), np.maximum(low, high)
-    found, place = np.unique(np.concatenate([low, number[own]]), return_inverse=True)
+    found, place = np.unique(np.concatenate([low, own]), return_inverse=True)
     shape = len(found), offsets[-1]
     upper = sp.csr_array((values, (place[: len(low)], high.astype(np.int32))), shape=shape)
     masses = np.bincount(place[len(low) :], degrees, minlength=len(found))
     return _write_rows(where, found, upper, masses, offsets)
 
 
-def renumbered(where: Where, merged: str, offsets: Array) -> Array:
-    """Read the new number of every group."""
+def number_merged(where: Where, merged: str, offsets: Array) -> None:
+    """Write the new number of every group in one file, which many tasks look up."""
     numbers: list[Array] = []
     for part, begin in enumerate(offsets[:-1]):
         with where.open(merged, part) as file:
             numbers.append(file.array("group") + begin)
-    return np.concatenate(numbers)
+    found = np.concatenate(numbers)
+    where.write({"numbers": found}, {"numbers": pieces_of(len(found))})
+
+
+def renumbered(where: Where, numbered: str, count: int, *groups: Array) -> list[Array]:
+    """Look up the new numbers of some groups, of which there are so many in all."""
+    needed = np.zeros(count, dtype=np.bool_)
+    for some in groups:
+        needed[some] = True
+    wanted = np.flatnonzero(needed)
+    numbers = np.empty(count, dtype=np.int64)  # of those that are wanted
+    numbers[wanted] = looked_up(where, numbered, "numbers", wanted, np.array([0, count]))
+    return [numbers[some] for some in groups]
 
 
 def assemble(
@@ -185,7 +200,7 @@ def assemble(
 ) -> Mapping[str, Any]:
     """Put the graph of groups together, from rows in so many files.
 
-    It was made from a graph of so many edges, which has so many components more.
+    `edges` and `spared` are those of the original graph: its edges, and the components it has beyond these.
     """
     graph = _assembled(where, stage, files, nodes, dtype)
     arrays, cuts = rows_in_sections("weights", graph)
@@ -208,7 +223,7 @@ def _assembled(where: Where, stage: str, files: int, nodes: int, dtype: DTypeLik
     for part in range(files):
         with where.open(stage, part) as file:
             counts[file.array("rows")] += file.array("weights/counts")
-    ptr = _pointers(counts)
+    ptr = pointers(counts)
     columns, weights, begins = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1]), ptr[:-1].astype(np.int64)
     for part in range(files):
         with where.open(stage, part) as file:
@@ -231,7 +246,7 @@ def _mirrored(upper: sp.csr_array) -> sp.csr_array:
     first = np.append(upper.indices, -1)[upper.indptr[:-1]]
     loops = (first == np.arange(count)) & (np.diff(upper.indptr) > 0)
     left, right = np.diff(lower.indptr) - loops, np.diff(upper.indptr)
-    ptr = _pointers(left.astype(np.int64) + right)
+    ptr = pointers(left.astype(np.int64) + right)
     indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1], dtype=upper.dtype)
     for start, stop in pieces_by_load(ptr, ROOM):
         some, before = slice(start, stop), ptr[start:stop].astype(np.int64)
@@ -243,10 +258,3 @@ def _mirrored(upper: sp.csr_array) -> sp.csr_array:
             target = np.repeat(begins, counts[some]) + within
             indices[target], data[target] = half.indices[source], half.data[source]
     return sp.csr_array((data, indices, ptr), shape=upper.shape)
-
-
-def _pointers(counts: Array) -> Array:
-    """Sum up how many entries rows have; with 64-bit pointers SciPy would widen the indices too."""
-    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if counts.sum() < 2**31 else np.int64)
-    np.cumsum(counts, out=ptr[1:])
-    return ptr

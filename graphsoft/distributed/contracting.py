@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from graphsoft.distributed.coarse_rows import (
     assemble,
     count_islands,
     merge_groups,
+    number_merged,
     renumbered,
     sum_edges,
     sum_groups,
@@ -30,7 +32,7 @@ from graphsoft.distributed.merging import adopt_nodes, merge_nodes, number_group
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summing import summed
-from graphsoft.distributed.tasks import Where
+from graphsoft.distributed.tasks import Record, Where
 from graphsoft.errors import InputError
 
 __all__ = ["bytes_needed", "contract"]
@@ -47,7 +49,7 @@ LEAST_LEFT, MOST_LEFT = 0.25, 0.8
 MOST_KEPT = 0.95
 
 
-def contract(run: Run, plan: Plan) -> int:
+def contract(run: Run, plan: Plan, records: Sequence[Record]) -> int:
     """Contract the graph to the central one, ``central/0``; ``group/p`` has the node there of every node.
 
     Returns the number of components of the graph, which merging keeps apart.
@@ -55,10 +57,11 @@ def contract(run: Run, plan: Plan) -> int:
     Parameters
     ----------
     run : Run
-        With the stage "graph".
     plan : Plan
+    records : sequence of dict
+        Of the stage "graph".
     """
-    blocks = _Measured.of(run, plan)
+    blocks = _Blocks(*(np.array([each[name] for each in records]) for name in ("nodes", "weight")))
     goal, found = plan.coarse_nodes, list[_Coarse]()
     while True:
         coarse = _contracted(run, plan, blocks, goal, f"-{len(found) + 1}")
@@ -68,8 +71,8 @@ def contract(run: Run, plan: Plan) -> int:
             break
         goal = wanted
     smaller = _shrunk(run, plan, blocks, coarse, goal)
-    maps = [(each.merged, each.offsets) for each in smaller]
-    run.stage("group", carry_groups, plan.parts, numbered=coarse.merged, maps=maps)
+    rounds = [(after.numbered, before.nodes) for before, after in pairwise([coarse, *smaller])]
+    run.stage("group", carry_groups, plan.parts, of=coarse.numbered, rounds=rounds)
     last = smaller[-1] if smaller else coarse
     known: dict[str, Any] = {"stage": last.rows, "files": len(last.offsets) - 1, "nodes": last.nodes}
     dtype = "f4" if coarse.single else "f8"
@@ -97,16 +100,11 @@ def bytes_needed(plan: Plan, edges: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
+class _Blocks:
     """How large blocks are."""
 
     nodes: Array
     masses: Array
-
-    @classmethod
-    def of(cls, run: Run, plan: Plan) -> _Measured:
-        found = run.stage("measure-blocks", measure_block, plan.parts)
-        return cls(*(np.array([each[name] for each in found]) for name in ("nodes", "mass")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +117,7 @@ class _Coarse:
         Where the numbers of the groups of each partition begin, and where the last ones end.
     entries : int
         Stored entries, at most.
-    merged, rows : str
+    numbered, rows : str
         The stage that has the group of every node or group before, and the one that has the rows.
     stages : tuple of str
         What is not needed once the central graph is there.
@@ -130,12 +128,12 @@ class _Coarse:
     given : int
         Entries of the graph.
     spared : int
-        How many components are less than in the graph, since nodes without edges are together.
+        Components missing here because nodes without edges were put into common groups.
     """
 
     offsets: Array
     entries: int
-    merged: str
+    numbered: str
     rows: str
     stages: tuple[str, ...]
     whole: bool = False
@@ -148,19 +146,15 @@ class _Coarse:
         return int(self.offsets[-1])
 
 
-def measure_block(where: Where) -> Mapping[str, Any]:
-    """Tell how large a block is."""
-    with where.open("graph", where.part) as file:
-        degrees = file.array("degrees")
-        return {"nodes": len(degrees), "mass": degrees.sum()}
+def carry_groups(where: Where, of: str, rounds: Sequence[tuple[str, int]]) -> None:
+    """Tell the node in the central graph of every node, through all rounds in which groups merged.
 
-
-def carry_groups(where: Where, numbered: str, maps: Sequence[tuple[str, Array]]) -> None:
-    """Tell the node in the central graph of every node, through all rounds in which groups merged."""
-    with where.open(numbered, where.part) as file:
+    `rounds` has the stage that numbered the groups after each, and how many there were before it.
+    """
+    with where.open(of, where.part) as file:
         group = file.array("group")
-    for merged, offsets in maps:
-        group = renumbered(where, merged, offsets)[group]
+    for numbered, count in rounds:
+        (group,) = renumbered(where, numbered, count, group)
     where.write({"group": group})
 
 
@@ -168,7 +162,7 @@ def _offsets(counts: Sequence[int]) -> Array:
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str) -> _Coarse:
+def _contracted(run: Run, plan: Plan, blocks: _Blocks, goal: int, suffix: str) -> _Coarse:
     """Merge the nodes of all partitions to about `goal` groups, and sum the edges between these."""
     shares: list[int | None] = [None] * plan.partitions
     whole = bool(goal >= blocks.nodes.sum())
@@ -200,11 +194,11 @@ def _contracted(run: Run, plan: Plan, blocks: _Measured, goal: int, suffix: str)
 def _coarse(
     records: Sequence[Mapping[str, Array]],
     offsets: Array,
-    merged: str,
+    numbered: str,
     rows: str,
     stages: tuple[str, ...],
 ) -> _Coarse:
-    return _Coarse(offsets, 2 * sum(int(each["entries"]) for each in records), merged, rows, stages)
+    return _Coarse(offsets, 2 * sum(int(each["entries"]) for each in records), numbered, rows, stages)
 
 
 def _wanted(run: Run, plan: Plan, coarse: _Coarse, goal: int) -> int:
@@ -227,7 +221,7 @@ def _too_large(plan: Plan, coarse: _Coarse) -> bool:
     return bytes_to_divide(coarse.nodes, coarse.entries) > room_to_divide(plan.max_memory)
 
 
-def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int) -> list[_Coarse]:
+def _shrunk(run: Run, plan: Plan, blocks: _Blocks, coarse: _Coarse, goal: int) -> list[_Coarse]:
     """Let groups merge again, in fewer and fewer partitions, until there are few and their graph fits."""
     found, masses, across, whole = list[_Coarse](), blocks.masses, False, coarse.whole
     room = max(1.0, room_to_divide(plan.max_memory) - bytes_to_divide(0, 0))
@@ -254,12 +248,14 @@ def _shrunk(run: Run, plan: Plan, blocks: _Measured, coarse: _Coarse, goal: int)
 
 def _merged_again(run: Run, gathered: Mapping[str, Any], shares: Array, across: bool, number: int) -> _Coarse:
     """Merge groups of partitions that become one, and sum the edges between what they became."""
-    parts, merged, rows = range(len(shares)), f"merge-again-{number}", f"sum-again-{number}"
+    parts = range(len(shares))
+    merged, numbered, rows = (f"{verb}-again-{number}" for verb in ("merge", "number", "sum"))
     own = {"share": shares.tolist()}
     records = run.stage(merged, merge_groups, parts, own=own, gathered=gathered, across=across)
     offsets = _offsets([int(each["groups"]) for each in records])
-    records = run.stage(rows, sum_groups, parts, gathered=gathered, merged=merged, offsets=offsets)
-    return _coarse(records, offsets, merged, rows, (merged, rows))
+    run.stage(numbered, number_merged, [0], merged=merged, offsets=offsets)
+    records = run.stage(rows, sum_groups, parts, gathered=gathered, numbered=numbered, offsets=offsets)
+    return _coarse(records, offsets, numbered, rows, (merged, numbered, rows))
 
 
 def _runs(entries: Array, room: float) -> Array:

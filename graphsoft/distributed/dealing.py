@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,12 @@ from graphsoft.aliases import Array
 from graphsoft.distributed.dealt_blocks import built_block, listed_rows
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.gathering import BYTES_EACH, gathered, most_entries
-from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, looked_up, pieces_of, replaced
+from graphsoft.distributed.growing import AT_ONCE, distinct, ends_of, replaced
+from graphsoft.distributed.pieces import looked_up, pieces_of
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summing import summed
-from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.tasks import Record, Where, receivers, senders
 from graphsoft.engine.ordering import weight_type
 from graphsoft.errors import InputError
 from graphsoft.graph.adjacency import MODEST, TOLERANCE
@@ -65,16 +67,19 @@ def deal(run: Run, graph: PartitionedGraph, plan: Plan) -> list[Record]:
     known |= {"directed": graph.directed, "exponent": exponent}
     blocks = run.stage("sort-edges", sort_block, plan.parts, **known)
     run.forget("read-edges")
-    starts, moved = _begins(graph.nodes, bins)[cuts], 0
+    starts, last = _begins(graph.nodes, bins)[cuts], "sort-edges"
+    movers: Sequence[Array | None] = [None] * plan.partitions
     entries, crossing = (sum(int(each[name]) for each in blocks) for name in ("entries", "crossing"))
     if crossing > MOST_CROSSING * entries:
-        before, starts, moved = starts, gathered(run, plan, starts, blocks), len(blocks)
-        run.stage("move-edges", move_block, plan.parts, before=before, starts=starts)
+        before, starts = starts, gathered(run, plan, starts, blocks)
+        moved = run.stage("move-edges", move_block, plan.parts, before=before, starts=starts)
+        movers, last = senders(moved), "move-edges"
         run.forget("number-nodes")
         run.forget("sort-edges")
-    run.stage("rows", listed_rows, plan.parts, starts=starts, moved=moved)
-    records = run.stage("graph", built_block, plan.parts, starts=starts, moved=moved, kind=kind)
-    run.forget("move-edges" if moved else "sort-edges")
+    own = {"movers": movers}
+    run.stage("rows", listed_rows, plan.parts, own=own, starts=starts)
+    records = run.stage("graph", built_block, plan.parts, own=own, starts=starts, kind=kind)
+    run.forget(last)
     return records
 
 
@@ -181,8 +186,9 @@ def sort_block(
     start, stop = int(begins[first]), int(begins[last])
     counts: Array = np.zeros(stop - start, dtype=np.int64)
     columns, weights = [np.empty(0, dtype=np.int32)], [np.empty(0)]
+    read = _of_bins(where, range(first, last), slices)
     for number in range(first, last):
-        keys, values = _merged(*_of_bin(where, number, slices, start), directed, exponent, start)
+        keys, values = _merged(*_of_bin(read.pop(0), start), directed, exponent, start)
         low, high = int(begins[number]) - start, int(begins[number + 1]) - start
         counts[low:high] = np.bincount((keys >> 32) - low, minlength=high - low)
         columns.append((keys & 0xFFFFFFFF).astype(np.int32))
@@ -195,8 +201,8 @@ def sort_block(
     arrays["degrees"] = _degrees(ptr, arrays["weights"])
     where.write(arrays, {"degrees": pieces_of(stop - start)})
     outside = (arrays["columns"] < start) | (arrays["columns"] >= stop)
-    alone = np.count_nonzero(counts == 0)
-    return {"entries": ptr[-1], "crossing": np.count_nonzero(outside), "alone": alone, "nodes": stop - start}
+    bare = np.count_nonzero(counts == 0)
+    return {"entries": ptr[-1], "crossing": np.count_nonzero(outside), "bare": bare, "nodes": stop - start}
 
 
 def _degrees(ptr: Array, weights: Array) -> Array:
@@ -207,18 +213,28 @@ def _degrees(ptr: Array, weights: Array) -> Array:
     return degrees
 
 
-def _of_bin(where: Where, number: int, slices: int, start: int) -> tuple[Array, Array | None]:
-    """Read the entries of a bin: keys of row, column and direction, and the weights if there are any."""
-    keys, weights = [np.empty(0, dtype=np.int64)], []
+def _of_bins(where: Where, bins: range, slices: int) -> list[list[dict[str, Array]]]:
+    """Read for each bin what all slices have of it; a slice is opened once."""
+    found: list[list[dict[str, Array]]] = [[] for _ in bins]
     for slice_ in range(slices):
         with where.open("read-edges", slice_) as file:
-            some = (file.section("rows", number).astype(np.int64) - start) << 32
-            some |= file.section("columns", number).astype(np.int64) << 1
-            if "turned" in file:
-                some |= file.section("turned", number)
-            keys.append(some)
-            if "weights" in file:
-                weights.append(file.section("weights", number))
+            names = [name for name in ("rows", "columns", "turned", "weights") if name in file]
+            for number, parts in zip(bins, found, strict=True):
+                parts.append({name: file.section(name, number) for name in names})
+    return found
+
+
+def _of_bin(parts: list[dict[str, Array]], start: int) -> tuple[Array, Array | None]:
+    """Put a bin together: keys of row, column and direction, and the weights if there are any."""
+    keys, weights = [np.empty(0, dtype=np.int64)], []
+    for part in parts:
+        some = (part["rows"].astype(np.int64) - start) << 32
+        some |= part["columns"].astype(np.int64) << 1
+        if "turned" in part:
+            some |= part["turned"]
+        keys.append(some)
+        if "weights" in part:
+            weights.append(part["weights"])
     return np.concatenate(keys), np.concatenate(weights) if weights else None
 
 
@@ -254,7 +270,7 @@ def _refuse_conflicts(keys: Array, low: Array, high: Array, start: int) -> None:
         raise InputError("path", problem, "write each edge with one weight; sum or average them before")
 
 
-def move_block(where: Where, before: Array, starts: Array) -> None:
+def move_block(where: Where, before: Array, starts: Array) -> dict[str, Any]:
     """Give the nodes of a block their new numbers, and write their rows by the partitions they go to."""
     with where.open("number-nodes", where.part) as file:
         numbers = file.array("numbers")
@@ -274,3 +290,4 @@ def move_block(where: Where, before: Array, starts: Array) -> None:
     cuts = dict.fromkeys(arrays, cut) | dict.fromkeys(("columns", "weights"), matrix.indptr[cut])
     columns = matrix.indices.astype(np.int32, copy=False)
     where.write(arrays | {"columns": columns, "weights": matrix.data}, cuts)
+    return {"to": receivers(cut)}

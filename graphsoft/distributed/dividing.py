@@ -28,11 +28,11 @@ __all__ = ["bytes_to_divide", "divide", "divide_levels", "most_nodes", "nodes_wa
 PART = 0.8
 # Bytes that it takes for each stored entry and each node of a graph while it divides it.
 OF_ENTRY, OF_NODE = 110, 600
-# Entries that a node of the central graph has, where the data do not say so yet. In measurements these were
-# 15 to 80 in graphs of nearest neighbors.
+# Entries that a node of the central graph has, where the data do not say so yet: more than most graphs of
+# nearest neighbors have.
 USUAL_ENTRIES = 100
-# The central graph is to have so many nodes for each of the finest clusters, and no fewer than these.
-# With 10 for each the refined result was hardly worse.
+# The central graph is to have so many nodes for each of the finest clusters, and no fewer than these. Fewer
+# would decide more than sweeps can mend.
 NODES_EACH, LEAST_EACH, FEWEST_NODES = 30, 10, 50_000
 
 

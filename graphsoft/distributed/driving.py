@@ -142,7 +142,7 @@ class _Drive:
         run = self.run
         run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
-        components = contract(run, plan)
+        components = contract(run, plan, records)
         groups = divide(run, plan, plan.levels, self._limits())
         blocks = BlocksInFiles(run, plan, records)
         begun = blocks.begin()
@@ -168,8 +168,7 @@ class _Drive:
             delete_work(run.directory)
             raise _TooFewPartitions(lends)
         plan = settled(run.directory, replace(plan, lends=lends))
-        route(run, data, plan)
-        return plan, build_blocks(run, plan, join(run, plan)), recall
+        return plan, build_blocks(run, plan, join(run, plan, route(run, data, plan))), recall
 
     def _limits(self) -> Limits:
         """Collect what groups of clusters must keep to."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import write_block
 from graphsoft.distributed.joining import first_row, partition_of
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.point_memory import list_length
@@ -16,7 +17,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.distributed.typical import typical_scale
 from graphsoft.engine.ordering import weight_type
-from graphsoft.kernels import read_only
+from graphsoft.kernels import Rows, read_only
 from graphsoft.kernels.adjacency import row_sums
 from graphsoft.kernels.neighbors import shared_neighbors
 from graphsoft.neighbors.weights import weight_inside, weights_by_length
@@ -231,19 +232,11 @@ def join_edges(
     halo_part, halo_place = _part_and_place(halo)
     nodes = np.repeat(np.arange(count, dtype=np.int32), np.diff(edges.indptr))[~own]
     to, sent = _part_and_place(np.unique(_abroad(halo_part[columns[~own] - count], nodes)))
-    alone = int(np.count_nonzero(np.diff(edges.indptr) == 0))
-    arrays = {
-        "typical": np.array(typical), "ptr": edges.indptr, "columns": columns,
-        "weights": edges.data.astype(kind), "degrees": degrees, "copies": copies, "halo_part": halo_part,
-        "halo_place": halo_place, "sent": sent,
-    }  # fmt: skip
-    where.write(arrays, {"sent": np.searchsorted(to, np.arange(partitions + 1))})
-    positive = degrees[degrees > 0]
-    return {
-        "nodes": count, "entries": len(columns), "crossing": len(nodes), "halo": len(halo),
-        "weight": degrees.sum(), "degree_logs": (positive * np.log(positive)).sum(),
-        "rows": int(copies.sum()), "alone": alone,
-    }  # fmt: skip
+    return write_block(
+        where, Rows(edges.indptr, columns, edges.data.astype(kind)), degrees, copies,
+        (halo_part, halo_place), (sent, np.searchsorted(to, np.arange(partitions + 1))),
+        typical=np.array(typical),
+    )  # fmt: skip
 
 
 def _abroad(part: Array, place: Array) -> Array:

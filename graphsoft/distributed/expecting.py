@@ -24,7 +24,7 @@ def expected_stages(plan: Plan, method: Relation) -> dict[str, int]:
         stages |= {"merge-neighbors": parts, "points": parts, "graph": parts}
     else:
         stages |= {"sort-edges": parts, "rows": parts, "graph": parts}
-    stages |= {"measure-blocks": parts, "group": parts, "central": 1}
+    stages |= {"group": parts, "central": 1}
     stages |= ({"islands": 1} if plan.kind == "points" else {}) | {"divided": 1}
     stages |= {"begin-sweeps": parts} | dict.fromkeys(_sweeps(plan, method), parts)
     return stages | {

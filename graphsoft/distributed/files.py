@@ -25,7 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.storage.atomic import write_atomic
+from graphsoft.linalg.csr import pointers
+from graphsoft.storage.atomic import write_whole
 
 __all__ = [
     "MARK_BYTES",
@@ -35,6 +36,7 @@ __all__ = [
     "Unreadable",
     "open_arrays",
     "rows_in_sections",
+    "value_in_sections",
     "write_arrays",
 ]
 
@@ -117,7 +119,7 @@ def write_arrays(
             file.write(_bytes(values))
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, write)
+    write_whole(path, write)  # `Run` deletes what killed processes have left, once for all files
     return _BEGIN.size + len(text) + offset
 
 
@@ -130,7 +132,8 @@ class ArrayFile:
 
     def __init__(self, file: IO[bytes], path: Path, traffic: Traffic, mark: bytes) -> None:
         self._file, self._path, self._traffic = file, str(path), traffic
-        self._size = size = os.fstat(file.fileno()).st_size
+        with _losses(self._path):
+            self._size = size = os.fstat(file.fileno()).st_size
         if size < _BEGIN.size:
             raise self._unreadable("is not a file of arrays")
         magic, found, length, check = _BEGIN.unpack(bytes(self._read("u1", (_BEGIN.size,), 0)))
@@ -181,6 +184,15 @@ class ArrayFile:
             self._compare(name, values, check)
         return values
 
+    def check(self) -> None:
+        """Read all of it, section by section."""
+        for name in self:
+            if not self.has_sections(name):
+                self.array(name)
+                continue
+            for section in range(len(self._table(name))):
+                self.section(name, section)
+
     def has_sections(self, name: str) -> bool:
         """Tell whether an array is cut into sections."""
         return name + _TABLE in self._header
@@ -208,10 +220,14 @@ class ArrayFile:
         """Read a sparse matrix that `rows_in_sections` made into arrays, or one section of its rows."""
         read = self.array if section is None else lambda each: self.section(each, section)
         counts, columns, values = (read(f"{name}/{part}") for part in ("counts", "columns", "values"))
-        ptr = np.zeros(len(counts) + 1, dtype=np.int32 if len(columns) < 2**31 else np.int64)
-        np.cumsum(counts, out=ptr[1:])
         width = int(self.array(f"{name}/width")[0])
-        return sp.csr_array((values, columns, ptr), shape=(len(counts), width))
+        return sp.csr_array((values, columns, pointers(counts)), shape=(len(counts), width))
+
+    def value(self, name: str, section: int | None = None) -> Any:
+        """Read an array or a sparse matrix, as `value_in_sections` wrote it, or one section of it."""
+        if name not in self:
+            return self.rows(name, section)
+        return self.array(name) if section is None else self.section(name, section)
 
     def _place(self, name: str) -> list[Any]:
         """Find an array; a file of another task may not have it."""
@@ -242,22 +258,31 @@ class ArrayFile:
             raise self._unreadable("ends too early")
         values = np.empty(shape, dtype=dtype)
         view, filled = _bytes(values), 0
-        try:
+        with _losses(self._path):
             self._file.seek(offset)
             while filled < len(view):
                 read = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
                 if not read:
                     raise self._unreadable("ends too early")
                 filled += read
-        except OSError as error:
-            if error.errno not in _LOST:
-                raise
-            raise self._unreadable(f"cannot be read: {error.strerror}") from None
         self._traffic.read += filled
         return values
 
     def _unreadable(self, problem: str) -> Unreadable:
         return Unreadable(self._path, problem)
+
+
+@contextmanager
+def _losses(path: str) -> Iterator[None]:
+    """Make `Unreadable` of what the system says of a file that is lost."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise Unreadable(path, "is not there") from None
+    except OSError as error:
+        if error.errno not in _LOST:
+            raise
+        raise Unreadable(path, f"cannot be read: {error.strerror}") from None
 
 
 @contextmanager
@@ -274,10 +299,8 @@ def open_arrays(path: Path, traffic: Traffic | None = None, mark: bytes = UNMARK
     ...         file.section("a", 1).tolist()
     [2, 3, 4]
     """
-    try:
+    with _losses(str(path)):
         file = path.open("rb", buffering=0)
-    except FileNotFoundError:
-        raise Unreadable(str(path), "is not there") from None
     with file:
         yield ArrayFile(file, path, traffic or Traffic(), mark)
 
@@ -308,3 +331,19 @@ def rows_in_sections(
         return arrays, {}
     entries = np.asarray(matrix.indptr)[ptr]
     return arrays, {f"{name}/counts": ptr, f"{name}/columns": entries, f"{name}/values": entries}
+
+
+def value_in_sections(
+    name: str, values: Any, ptr: Array | None = None
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Make arrays of an array or a sparse matrix, and their cuts, as `rows_in_sections` does.
+
+    Examples
+    --------
+    >>> arrays, cuts = value_in_sections("m", np.eye(3), np.array([0, 1, 3]))
+    >>> list(arrays), list(cuts)
+    (['m'], ['m'])
+    """
+    if sp.issparse(values):
+        return rows_in_sections(name, values, ptr)
+    return {name: values}, {} if ptr is None else {name: ptr}

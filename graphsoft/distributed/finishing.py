@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.pieces import pieces_of
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.summary import LevelSummary
@@ -28,8 +29,6 @@ __all__ = ["LASTING", "check_result", "finish", "lasting_files"]
 
 # Stages whose files belong to the result; "points" and "cells" are of points only.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
-# Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
-PIECE = 1 << 12
 # Nodes whose steps along edges are in memory at the same time.
 AT_ONCE = 1 << 14
 
@@ -173,8 +172,7 @@ def write_memberships(where: Where, *, of: str) -> None:
     with where.open("number-clusters", 0) as file:
         number = file.array("number")
     memberships = with_columns(rows_to_one(own_rows(where, of)), number)
-    pieces = np.append(np.arange(0, memberships.shape[0], PIECE), memberships.shape[0])
-    where.write(*rows_in_sections("memberships", memberships, pieces))
+    where.write(*rows_in_sections("memberships", memberships, pieces_of(memberships.shape[0])))
 
 
 def send_home(where: Where, *, levels: int, rows: int, chunk_rows: int) -> None:
@@ -224,5 +222,4 @@ def check_files(where: Where, *, files: Mapping[str, range], partitions: int) ->
     for stage, parts in files.items():
         for part in parts[where.part :: partitions]:
             with where.open(stage, part) as file:
-                for name in file:
-                    file.array(name)
+                file.check()

@@ -30,7 +30,7 @@ from graphsoft.distributed.settling import (
     place_nodes,
 )
 from graphsoft.distributed.summing import BRANCH, summed
-from graphsoft.distributed.tasks import Record
+from graphsoft.distributed.tasks import Record, senders
 
 __all__ = ["BYTES_EACH", "gathered", "most_entries"]
 
@@ -62,15 +62,15 @@ def gathered(run: Run, plan: Plan, starts: Array, blocks: list[Record]) -> Array
     ndarray of shape (P + 1,)
         The first new number of each partition.
     """
-    entries, nodes, alone = (sum(int(each[k]) for each in blocks) for k in ("entries", "nodes", "alone"))
-    load = entries + nodes - alone
+    entries, nodes, bare = (sum(int(each[k]) for each in blocks) for k in ("entries", "nodes", "bare"))
+    load = entries + nodes - bare
     rounds = _grown(
-        run, plan, starts, entries, nodes - alone, max(1, int(GROUP_SHARE * load / plan.partitions))
+        run, plan, starts, entries, nodes - bare, max(1, int(GROUP_SHARE * load / plan.partitions))
     )
     run.stage("cut-groups", cut_units, [0], rounds=rounds, starts=starts, partitions=plan.partitions)
-    own = {"before": np.cumsum([0, *(int(each["alone"]) for each in blocks)]).tolist()}
+    own = {"before": np.cumsum([0, *(int(each["bare"]) for each in blocks)]).tolist()}
     known: dict[str, Any] = {"starts": starts, "partitions": plan.partitions}
-    run.stage("label-nodes", label_nodes, plan.parts, own=own, rounds=rounds, alone=alone, **known)
+    run.stage("label-nodes", label_nodes, plan.parts, own=own, rounds=rounds, bare=bare, **known)
     for number in range(rounds):
         run.forget(f"tell-groups-{number}")
     if rounds:
@@ -98,14 +98,17 @@ def _grown(run: Run, plan: Plan, starts: Array, entries: int, units: int, most: 
     while (units > few or entries > most_entries(plan)) and units < STUCK * left and rounds < MAX_ROUNDS:
         left = units
         known: dict[str, Any] = {"number": rounds, "starts": starts}
-        run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)
-        run.stage(f"fill-groups-{rounds}", fill_groups, plan.parts, most=most, **known)
+        asked = run.stage(f"choose-groups-{rounds}", choose_centers, plan.parts, **known)
+        own = {"askers": senders(asked)}
+        told = run.stage(f"fill-groups-{rounds}", fill_groups, plan.parts, own=own, most=most, **known)
         run.forget(f"choose-groups-{rounds}")
-        run.stage(f"tell-groups-{rounds}", tell_leaders, plan.parts, **known)
+        own = {"asked": senders(told)}
+        run.stage(f"tell-groups-{rounds}", tell_leaders, plan.parts, own=own, **known)
         run.forget(f"fill-groups-{rounds}")
-        run.stage(f"merge-groups-{rounds}", merge_units, plan.parts, **known)
+        merged = run.stage(f"merge-groups-{rounds}", merge_units, plan.parts, **known)
         rounds += 1
-        made = run.stage(f"sum-groups-{rounds}", sum_units, plan.parts, number=rounds, starts=starts)
+        own = {"members": senders(merged)}
+        made = run.stage(f"sum-groups-{rounds}", sum_units, plan.parts, own=own, number=rounds)
         run.forget(f"merge-groups-{rounds - 1}")
         if rounds > 1:
             run.forget(f"sum-groups-{rounds - 1}")

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import ArrayFile, Unreadable, open_arrays, rows_in_sections, write_arrays
+from graphsoft.distributed.files import ArrayFile, Unreadable, open_arrays, value_in_sections, write_arrays
 from graphsoft.distributed.row_pieces import PIECE, Read, checked_floats, checked_rows, floats_for
 from graphsoft.errors import InputError, Unreachable
 from graphsoft.input.dense_input import REAL_KINDS, dense_matrix, frame_columns
@@ -79,11 +79,10 @@ class GivenRows:
             raise Unreachable("X", str(error), AGAIN) from None
 
     def _pieces(self, file: ArrayFile, cut: Array, start: int, stop: int) -> Iterator[Any]:
-        read = file.rows if self.sparse else file.section
         section = int(np.searchsorted(cut, start, side="right")) - 1
         while cut[section] < stop:
             begin = int(cut[section])
-            yield read("features", section)[max(start - begin, 0) : stop - begin]
+            yield file.value("features", section)[max(start - begin, 0) : stop - begin]
             section += 1
 
     def together(self, rows: Array) -> Array:
@@ -158,9 +157,7 @@ def write_rows(path: Path, values: Any, columns: tuple[str, ...] | None = None) 
     digest, sparse = digest_of(values), sp.issparse(values)
     row_bytes = _row_bytes(values)
     ptr = np.append(np.arange(0, values.shape[0], _step(PIECE, row_bytes)), values.shape[0])
-    arrays, cuts = (
-        rows_in_sections("features", values, ptr) if sparse else ({"features": values}, {"features": ptr})
-    )
+    arrays, cuts = value_in_sections("features", values, ptr)
     facts = {"length": values.shape[0], "width": values.shape[1], "dtype": values.dtype.str, "digest": digest}
     text = np.frombuffer(json.dumps(facts | {"sparse": sparse}).encode(), dtype=np.uint8)
     write_arrays(path, arrays | {"facts": text}, cuts)
@@ -180,12 +177,8 @@ def rows_of(path: Path, columns: tuple[str, ...] | None, *, whole: bool = False)
     try:
         with open_arrays(path) as file:
             facts = json.loads(file.array("facts").tobytes())
-            for name in file if whole else ():
-                if not file.has_sections(name):
-                    file.array(name)
-                    continue
-                for section in range(len(file.cut(name)) - 1):
-                    file.section(name, section)
+            if whole:
+                file.check()
     except Unreadable:
         return None
     return GivenRows(str(path), **facts, columns=columns)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.tasks import Where
+from graphsoft.distributed.pieces import heads_of, looked_up, pieces_of
+from graphsoft.distributed.tasks import Where, receivers, sections_for
 from graphsoft.kernels import Rows
 from graphsoft.kernels.gathering import best_centers, filled_groups
 from graphsoft.parallel import pieces_by_load
@@ -20,9 +21,7 @@ __all__ = [
     "ends_of",
     "fill_groups",
     "leaders_of",
-    "looked_up",
     "merge_units",
-    "pieces_of",
     "places_in",
     "replaced",
     "sum_units",
@@ -34,8 +33,6 @@ __all__ = [
 CENTERS = 4
 # Entries that are summed at a time.
 AT_ONCE = 1 << 19
-# What others look up of units or nodes is in sections of so many.
-PIECE = 1 << 12
 
 
 class Units(NamedTuple):
@@ -71,35 +68,6 @@ def stage_of_units(number: int) -> str:
     return f"sum-groups-{number}" if number else "sort-edges"
 
 
-def pieces_of(count: int) -> Array:
-    """Cut what is written of units or nodes into sections that `looked_up` reads."""
-    return np.append(np.arange(0, count, PIECE), count)
-
-
-def looked_up(where: Where, stage: str, name: str, wanted: Array, starts: Array) -> Array:
-    """Look up what a stage says of units or nodes of any blocks, whose ids rise; no other sections are read.
-
-    A file lists the ids of its units, and the first ones of all sections as "heads"; or it is of all nodes of
-    its block.
-    """
-    found, cuts = [], np.searchsorted(wanted, starts)
-    for block in np.flatnonzero(np.diff(cuts)).tolist():
-        some = wanted[cuts[block] : cuts[block + 1]]
-        with where.open(stage, block) as file:
-            listed = "ids" in file
-            if listed:
-                pieces = np.searchsorted(file.array("heads"), some, side="right") - 1
-            else:
-                pieces = (some - starts[block]) // PIECE
-            begins = np.flatnonzero(np.diff(pieces, prepend=-1))
-            for piece, few in zip(pieces[begins].tolist(), np.split(some, begins[1:]), strict=True):
-                places = few - (starts[block] + piece * PIECE)
-                if listed:
-                    places = np.searchsorted(file.section("ids", piece), few)
-                found.append(file.section(name, piece)[places])
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int32)
-
-
 def ends_of(columns: Array) -> tuple[Array, Array]:
     """List the different columns in rising order, and find each column there; the places are written over it.
 
@@ -110,7 +78,7 @@ def ends_of(columns: Array) -> tuple[Array, Array]:
     """
     low = int(columns.min(initial=np.iinfo(np.int32).max))
     span = int(columns.max(initial=-1)) - low + 1
-    if 0 < span <= len(columns):  # by a table, which is many times faster than to sort
+    if 0 < span <= len(columns):  # by a table, since nothing needs to be sorted
         columns -= low
         seen = np.zeros(span, dtype=np.bool_)
         seen[columns] = True
@@ -121,7 +89,7 @@ def ends_of(columns: Array) -> tuple[Array, Array]:
 
 
 def distinct(numbers: Array) -> Array:
-    """Sort numbers of at least 0, and keep each once; `numpy.unique` takes many times as long.
+    """Sort numbers of at least 0, and keep each once, in the time of the sort; `numpy.unique` takes longer.
 
     Examples
     --------
@@ -148,7 +116,7 @@ def replaced(places: Array, values: Array) -> Array:
     return places
 
 
-def choose_centers(where: Where, number: int, starts: Array) -> None:
+def choose_centers(where: Where, number: int, starts: Array) -> dict[str, Any]:
     """Choose for each unit the center that it would join, and ask the center's block.
 
     Units without edges ask to join the first of them in the block.
@@ -169,7 +137,9 @@ def choose_centers(where: Where, number: int, starts: Array) -> None:
     chosen = chosen[np.lexsort((units.ids[chosen], -scores[chosen] / units.degrees[chosen], targets[chosen]))]
     arrays = {"units": units.ids[chosen], "targets": targets[chosen], "loads": units.loads[chosen]}
     arrays["scores"] = scores[chosen] / units.degrees[chosen]
-    where.write(arrays, dict.fromkeys(arrays, np.searchsorted(arrays["targets"], starts)))
+    cut = np.searchsorted(arrays["targets"], starts)
+    where.write(arrays, dict.fromkeys(arrays, cut))
+    return {"to": receivers(cut)}
 
 
 def _are_centers(ids: Array, number: int) -> Array:
@@ -180,18 +150,17 @@ def _are_centers(ids: Array, number: int) -> Array:
     return np.asarray((bits >> np.uint64(33)) % np.uint64(CENTERS) == 0)
 
 
-def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
-    """Answer the units that would join a center: those with the largest scores join while there is room.
+def fill_groups(where: Where, askers: Array, number: int, starts: Array, most: int) -> dict[str, Any]:
+    """Answer the units of the blocks `askers` that would join a center.
 
-    The others, which want the same center, form groups of their own.
+    Those with the largest scores join while there is room. The others, which want the same center, form
+    groups of their own.
     """
-    names = ("units", "targets", "loads", "scores")
-    asked: dict[str, list[Array]] = {name: [] for name in names}
-    for block in range(len(starts) - 1):
-        with where.open(f"choose-groups-{number}", block) as file:
-            for name in names:
-                asked[name].append(file.section(name, where.part))
-    units, targets, loads, scores = (np.concatenate(asked.pop(name)) for name in names)
+    asked = sections_for(
+        where, f"choose-groups-{number}", askers,
+        units=np.int32, targets=np.int32, loads=np.int64, scores=np.float64,
+    )  # fmt: skip
+    units, targets, loads, scores = (np.concatenate(asked.pop(name)) for name in list(asked))
     order = np.lexsort((units, -scores, targets))
     units, targets, loads = units[order], targets[order], loads[order]
     wanted, which = np.unique(targets, return_inverse=True)
@@ -205,19 +174,20 @@ def fill_groups(where: Where, number: int, starts: Array, most: int) -> None:
     joined = np.flatnonzero(leaders != units)
     joined = joined[np.argsort(units[joined])]
     arrays = {"units": units[joined], "leaders": leaders[joined]}
-    where.write(arrays, dict.fromkeys(arrays, np.searchsorted(arrays["units"], starts)))
+    cut = np.searchsorted(arrays["units"], starts)
+    where.write(arrays, dict.fromkeys(arrays, cut))
+    return {"to": receivers(cut)}
 
 
-def tell_leaders(where: Where, number: int, starts: Array) -> None:
-    """Collect what all blocks answered the units of this one: the group of each, which may be its own."""
+def tell_leaders(where: Where, asked: Array, number: int, starts: Array) -> None:
+    """Collect what the blocks `asked` answered the units of this one: the group of each, or its own."""
     ids = units_of(where, number, where.part, starts).ids
     leaders = ids.copy()
-    for block in range(len(starts) - 1):
-        with where.open(f"fill-groups-{number}", block) as file:
-            units = file.section("units", where.part)
-            leaders[np.searchsorted(ids, units)] = file.section("leaders", where.part)
+    told = sections_for(where, f"fill-groups-{number}", asked, units=np.int32, leaders=np.int32)
+    for units, theirs in zip(told["units"], told["leaders"], strict=True):
+        leaders[np.searchsorted(ids, units)] = theirs
     where.write(
-        {"ids": ids, "heads": ids[::PIECE], "leaders": leaders},
+        {"ids": ids, "heads": heads_of(ids), "leaders": leaders},
         dict.fromkeys(("ids", "leaders"), pieces_of(len(ids))),
     )
 
@@ -227,7 +197,7 @@ def leaders_of(where: Where, number: int, ids: Array, starts: Array) -> Array:
     return looked_up(where, f"tell-groups-{number}", "leaders", ids, starts)
 
 
-def merge_units(where: Where, number: int, starts: Array) -> None:
+def merge_units(where: Where, number: int, starts: Array) -> dict[str, Any]:
     """Sum the rows of the units of a block by groups, and send them to the blocks of these groups."""
     units = units_of(where, number, where.part, starts)
     ends, places = ends_of(units.columns)
@@ -255,6 +225,7 @@ def merge_units(where: Where, number: int, starts: Array) -> None:
     cuts = dict.fromkeys(groups, np.searchsorted(groups["ids"], starts))
     cuts |= dict.fromkeys(edges, np.searchsorted(edges["keys"], starts << 32))
     where.write(groups | edges, cuts)
+    return {"to": receivers(cuts["ids"])}
 
 
 def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
@@ -267,21 +238,19 @@ def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
     return keys[begins], np.add.reduceat(values[order], begins)
 
 
-def sum_units(where: Where, number: int, starts: Array) -> dict[str, Any]:
-    """Sum what all blocks know of the groups of this one, which are the units of the next round."""
-    names = ("ids", "degrees", "loads", "keys", "weights")
-    parts: dict[str, list[Array]] = {name: [] for name in names}
-    for block in range(len(starts) - 1):
-        with where.open(f"merge-groups-{number - 1}", block) as file:
-            for name in names:
-                parts[name].append(file.section(name, where.part))
-    ids, degrees, loads = (np.concatenate(parts.pop(name)) for name in names[:3])
+def sum_units(where: Where, members: Array, number: int) -> dict[str, Any]:
+    """Sum what the blocks of their `members` know of the groups of this one: the units of the next round."""
+    parts = sections_for(
+        where, f"merge-groups-{number - 1}", members,
+        ids=np.int32, degrees=np.float64, loads=np.int64, keys=np.int64, weights=np.float32,
+    )  # fmt: skip
+    ids, degrees, loads = (np.concatenate(parts.pop(name)) for name in ("ids", "degrees", "loads"))
     units, degrees = _summed(ids, degrees)
     loads = _summed(ids, loads)[1]
     counts, columns, weights = _summed_in_pieces(units, parts["keys"], parts["weights"])
     ptr = np.concatenate(([0], np.cumsum(counts)))
     made = Units(units, ptr, columns, weights, degrees, loads)
-    arrays = made._asdict() | {"heads": units[::PIECE]}
+    arrays = made._asdict() | {"heads": heads_of(units)}
     where.write(arrays, dict.fromkeys(("ids", "degrees", "loads"), pieces_of(len(units))))
     return {"units": len(units), "entries": len(columns)}
 

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import list_length
-from graphsoft.distributed.routing import routed_rows
+from graphsoft.distributed.routing import Sizes, routed_rows
 from graphsoft.distributed.run import Run
-from graphsoft.distributed.tasks import Record, Where
+from graphsoft.distributed.tasks import Where, receivers, senders
 from graphsoft.neighbors.nearest import nearest_neighbors
 from graphsoft.neighbors.points import Points, first_copies
 from graphsoft.parallel import blocks
 
-__all__ = ["MOST_NUMBERED", "MOST_PARTITIONS", "first_row", "join", "partition_of", "senders"]
+__all__ = ["MOST_NUMBERED", "MOST_PARTITIONS", "first_row", "join", "partition_of"]
 
 PART_BITS = 20  # of a key; the others are the first row
 MOST_PARTITIONS, MOST_NUMBERED = 1 << PART_BITS, 1 << (63 - PART_BITS)
@@ -40,10 +40,10 @@ def partition_of(keys: Array) -> Array:
     return keys & ((1 << PART_BITS) - 1)
 
 
-def join(run: Run, plan: Plan) -> list[Array]:
+def join(run: Run, plan: Plan, sizes: Sizes) -> list[Array]:
     """Find the nodes of every partition and their nearest neighbors: stages "rows" and "points".
 
-    Stage "merge-neighbors" has the lists; the building of edges forgets it.
+    Stage "merge-neighbors" has the lists; the building of edges forgets it. `sizes` are of what was routed.
 
     Returns
     -------
@@ -51,9 +51,10 @@ def join(run: Run, plan: Plan) -> list[Array]:
         For each partition the others whose nodes have neighbors in it.
     """
     chunks, parts = len(plan.chunks), plan.parts
+    routed: dict[str, Any] = {"chunks": chunks, "sparse": plan.sparse}
     found = run.stage(
-        "find-neighbors", find_neighbors, parts, chunks=chunks, partitions=len(parts), sparse=plan.sparse,
-        metric=plan.metric, n_neighbors=list_length(plan),
+        "find-neighbors", find_neighbors, parts, own={"size": sizes.seen.tolist()}, **routed,
+        partitions=len(parts), metric=plan.metric, n_neighbors=list_length(plan),
     )  # fmt: skip
     check_distinct(plan, sum(int(record["nodes"]) for record in found))
     run.stage("rows", number_rows, parts)
@@ -63,35 +64,20 @@ def join(run: Run, plan: Plan) -> list[Array]:
     smallest = min(float(record["smallest"]) for record in records)
     if not np.isfinite(smallest):  # all neighbors are at distance 0, or there are none
         smallest = 1.0
-    run.stage("points", keep_points, parts, chunks=chunks, sparse=plan.sparse, smallest=smallest)
+    run.stage("points", keep_points, parts, own={"size": sizes.own.tolist()}, **routed, smallest=smallest)
     run.forget("route-rows")
     return senders(records)
 
 
-def senders(records: Sequence[Record]) -> list[Array]:
-    """Tell each partition which others have written something for it.
-
-    A partition has to do with those around it, however many there are.
-
-    Examples
-    --------
-    >>> [each.tolist() for each in senders([{"to": np.array([1, 2])}, {"to": np.array([2])}, {"to": []}])]
-    [[], [0], [0, 1]]
-    """
-    ones = np.repeat(np.arange(len(records), dtype=np.int32), [len(record["to"]) for record in records])
-    others = np.concatenate([np.asarray(record["to"], dtype=np.int32) for record in records])
-    counts = np.bincount(others, minlength=len(records))
-    return np.split(ones[np.argsort(others, kind="stable")], np.cumsum(counts)[:-1])
-
-
 def find_neighbors(
-    where: Where, chunks: int, partitions: int, sparse: bool, metric: str, n_neighbors: int
-) -> dict[str, Any]:
+    where: Where, chunks: int, sparse: bool, size: Sequence[int], partitions: int, metric: str,
+    n_neighbors: int,
+) -> dict[str, Any]:  # fmt: skip
     """Find copies and neighbors among the rows of a partition and those lent to it.
 
     The lists of nodes of other partitions are written in sections, one for each of these.
     """
-    routed = routed_rows(where, chunks, sparse)
+    routed = routed_rows(where, chunks, sparse, size)
     rows, owners, points = routed.rows, routed.owners, [routed.values]
     copies, first = routed.copies, routed.first
     del routed
@@ -111,8 +97,7 @@ def find_neighbors(
     abroad = _lists(lent, indices, distances, keys, n_neighbors)
     arrays |= {f"lent-{name}": values for name, values in abroad.items()} | {"lent-first": rows[heads[lent]]}
     where.write(arrays, {name: ptr for name in arrays if name.startswith("lent-")})
-    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
-    return {"rows": len(own), "nodes": int(mine.sum()), "seen": len(heads), "to": to}
+    return {"nodes": int(mine.sum()), "to": receivers(ptr)}
 
 
 def _searched(given: list[Any], metric: str, n_neighbors: int) -> tuple[Array, Array, Array, Array]:
@@ -146,12 +131,11 @@ def _lists(nodes: Array, indices: Array, distances: Array, keys: Array, width: i
     return {"keys": found, "distances": lengths}
 
 
-def number_rows(where: Where) -> dict[str, Any]:
+def number_rows(where: Where) -> None:
     """Write down the rows of a partition, and the place of the node of each."""
     with where.open("find-neighbors", where.part) as file:
         rows, node = file.array("rows"), file.array("node")
     where.write({"rows": rows, "node": node})
-    return {"rows": len(rows)}
 
 
 def merge_neighbors(where: Where, helpers: Array, partitions: int) -> dict[str, Any]:
@@ -181,8 +165,9 @@ def merge_neighbors(where: Where, helpers: Array, partitions: int) -> dict[str, 
     ptr = np.searchsorted(partition_of(abroad), np.arange(partitions + 1))
     arrays = {"first": first, "keys": keys, "distances": distances, "scale": scale}
     where.write(arrays | {"abroad": first_row(abroad)}, {"abroad": ptr})
-    to = np.flatnonzero(np.diff(ptr)).astype(np.int32)
-    return {"nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf), "to": to}
+    return {
+        "nodes": len(first), "smallest": scale[scale > 0].min(initial=np.inf), "to": receivers(ptr),
+    }  # fmt: skip
 
 
 def _nearest_of(keys: Array, distances: Array, count: int) -> tuple[Array, Array]:
@@ -205,7 +190,9 @@ def _nearest_of(keys: Array, distances: Array, count: int) -> tuple[Array, Array
     return np.where(keys == last, -1, keys), distances
 
 
-def keep_points(where: Where, chunks: int, sparse: bool, smallest: float) -> dict[str, Any]:
+def keep_points(
+    where: Where, chunks: int, sparse: bool, size: Sequence[int], smallest: float
+) -> dict[str, Any]:
     """Write down the features, the local scale and the first row of each node.
 
     A scale of 0 is replaced by the smallest positive one of all partitions.
@@ -213,7 +200,6 @@ def keep_points(where: Where, chunks: int, sparse: bool, smallest: float) -> dic
     with where.open("merge-neighbors", where.part) as file:
         first, scale = file.array("first"), file.array("scale")
     scale[scale == 0] = smallest
-    values = routed_rows(where, chunks, sparse, lent=False, only=first).values
-    features = rows_in_sections("features", values)[0] if sparse else {"features": values}
-    where.write({"first": first, "scale": scale} | features)
+    values = routed_rows(where, chunks, sparse, size, lent=False, only=first).values
+    where.write({"first": first, "scale": scale} | value_in_sections("features", values)[0])
     return {"nodes": len(first)}

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import read_edges
 from graphsoft.distributed.files import ArrayFile
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.scales import Layer, merged_along_edges
@@ -25,7 +26,6 @@ __all__ = [
     "light_components",
     "merge_nodes",
     "number_groups",
-    "read_edges",
     "shares_of_goal",
 ]
 
@@ -52,15 +52,6 @@ def shares_of_goal(goal: int, nodes: Array, masses: Array) -> Array:
             return shares
         part = np.ceil(left * worth[free] / worth[free].sum()).astype(np.int64)
         shares[free] = np.minimum(shares[free] + part, nodes[free])
-
-
-def read_edges(file: ArrayFile) -> sp.csr_array:
-    """Read the edges of a block; the columns are its nodes, and then those of the halo."""
-    ptr, columns, weights = file.array("ptr"), file.array("columns"), file.array("weights")
-    if ptr[-1] < 2**31:  # with 64-bit pointers SciPy would widen the indices too
-        ptr = ptr.astype(np.int32)
-    width = len(ptr) - 1 + file.shape("halo_part")[0]
-    return sp.csr_array((weights, columns, ptr), shape=(len(ptr) - 1, width))
 
 
 def merge_nodes(where: Where, share: int | None) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ __all__ = ["bytes_needed", "check_largest", "list_length"]
 LEARNING = 120_000_000  # scikit-learn, for the cells
 NUMBER, SINGLE = 8, 4
 
-# What the data decide; measured on clouds that touch, and on images.
+# What the data decide: guesses for clusters that touch.
 LENT = 0.6  # rows lent, for each row and each further cell that sees it
 LENT_UNKNOWN = 1.0  # the same where the number of cells is not known yet
 ABROAD = 1.0  # nodes of other partitions in the lists of a partition, for each of its own

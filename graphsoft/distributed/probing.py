@@ -30,16 +30,15 @@ def found_by_lending(run: Run, source: Source, plan: Plan) -> Array:
         chunk_rows=plan.chunk_rows, n_neighbors=plan.n_neighbors,
     )  # fmt: skip
     record = run.stage(
-        "probe", probe, [0], chunks=len(plan.chunks), sparse=plan.sparse, metric=plan.metric,
-        n_neighbors=plan.n_neighbors,
-    )[0]  # fmt: skip
+        "probe", probe, [0], chunks=len(plan.chunks), metric=plan.metric, n_neighbors=plan.n_neighbors
+    )[0]
     run.forget("compare-probes")
     return record["found"]
 
 
-def _probes(where: Where, sparse: bool) -> Any:
+def _probes(where: Where) -> Any:
     with where.open("gather-probes", 0) as file:
-        return file.rows("probes") if sparse else file.array("probes")
+        return file.value("probes")
 
 
 def compare_probes(where: Where, source: Source, metric: str, chunk_rows: int, n_neighbors: int) -> None:
@@ -50,7 +49,7 @@ def compare_probes(where: Where, source: Source, metric: str, chunk_rows: int, n
     lookup = RowLookup.of(points)
     first = np.sort(lookup.order[np.flatnonzero(np.diff(lookup.hashes, prepend=~lookup.hashes[:1]))])
     distinct = points if len(first) == len(points) else points.take(first)
-    others = distinct.alongside(_probes(where, source.sparse))
+    others = distinct.alongside(_probes(where))
     count = min(n_neighbors + 1, len(distinct))
     near, distances = nearest_among(distinct, others, count)
     itself = RowLookup.of(distinct).find(others)
@@ -71,9 +70,9 @@ def _closest(cells: Cells, values: Any) -> Array:
     return np.pad(near, ((0, 0), (0, 1 + MOST_LENDS - near.shape[1])), mode="edge")
 
 
-def probe(where: Where, chunks: int, sparse: bool, metric: str, n_neighbors: int) -> dict[str, Any]:
+def probe(where: Where, chunks: int, metric: str, n_neighbors: int) -> dict[str, Any]:
     """Keep the nearest of all chunks, and count how many of them some partition sees beside the probe."""
-    cells, rows = Cells.read(where, metric), _probes(where, sparse)
+    cells, rows = Cells.read(where, metric), _probes(where)
     count = rows.shape[0]
     best = (
         np.zeros((count, 0)),

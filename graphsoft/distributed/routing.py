@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
 from graphsoft.distributed.cell_search import Cells
-from graphsoft.distributed.files import ArrayFile, rows_in_sections
+from graphsoft.distributed.files import ArrayFile, value_in_sections
 from graphsoft.distributed.plan import Plan, check_distinct
 from graphsoft.distributed.point_memory import check_largest
 from graphsoft.distributed.run import Run
@@ -18,16 +19,30 @@ from graphsoft.distributed.sources import Source
 from graphsoft.distributed.summing import summed
 from graphsoft.distributed.tasks import Where
 from graphsoft.errors import warn
+from graphsoft.linalg.csr import index_type, pointers
 from graphsoft.neighbors.points import Points, first_copies
 
-__all__ = ["Routed", "route", "routed_rows"]
+__all__ = ["Routed", "Sizes", "route", "routed_rows"]
 
 
-def route(run: Run, source: Source, plan: Plan) -> Array:
+class Sizes(NamedTuple):
+    """What comes to each partition, not counting copies in a chunk.
+
+    Attributes
+    ----------
+    own, seen : int64 ndarray of shape (P, 2)
+        How many rows, and how many entries of sparse rows: of its own, and with those lent to it.
+    """
+
+    own: Array
+    seen: Array
+
+
+def route(run: Run, source: Source, plan: Plan) -> Sizes:
     """Sort the rows of every chunk by partition: stage "route-rows".
 
-    Returns how many rows each partition gets, not counting copies in a chunk. If one gets so many, with those
-    lent to it, that a process has no room for them, the run ends here.
+    If a partition gets so many, with those lent to it, that a process has no room for them, the run ends
+    here.
     """
     records = run.stage(
         "route-rows", route_rows, plan.chunks, source=source, metric=plan.metric,
@@ -37,11 +52,12 @@ def route(run: Run, source: Source, plan: Plan) -> Array:
     if empty:
         warn(f"{empty} rows have no direction (all zero or constant) and stay without edges")
     counts = summed(run, "route-rows", len(plan.chunks), ["own", "lent"])
-    own: Array = counts["own"]
-    routed, seen = int(own.sum()), int((own + counts["lent"]).max())
+    sizes = Sizes(counts["own"], counts["own"] + counts["lent"])
+    routed = int(sizes.own[:, 0].sum())
     check_distinct(plan, routed)
-    check_largest(plan, seen, sum(int(record["bytes"]) for record in records) / routed)
-    return own
+    row_bytes = sum(int(record["bytes"]) for record in records) / routed
+    check_largest(plan, int(sizes.seen[:, 0].max()), row_bytes)
+    return sizes
 
 
 def route_rows(
@@ -49,7 +65,7 @@ def route_rows(
 ) -> dict[str, Any]:
     """Sort the rows of a chunk by (partition, row), and those lent by (partition they are lent to, row).
 
-    Of identical rows only the first is routed; of the others it is written down which one that is.
+    Only the first of identical rows is routed; the others are listed with its number.
     """
     start = where.part * chunk_rows
     values = source.rows(start, min(start + chunk_rows, source.n))
@@ -57,8 +73,9 @@ def route_rows(
     heads, place = np.unique(first_copies(points), return_inverse=True)
     if len(heads) < len(points):
         values = values[heads]
-    dead = np.flatnonzero(points.factors[heads] == 0)  # they have no neighbors anywhere, so each partition
-    del points  # takes some of them
+    # they have no neighbors anywhere, so each partition takes some of them
+    dead = np.flatnonzero(points.factors[heads] == 0)
+    del points
     if partitions == 1:
         parts = np.zeros((len(heads), 1), dtype=np.int32)
     else:
@@ -71,12 +88,14 @@ def route_rows(
     to = parts[places, 1 + ranks]
     lent, lent_counts = places[np.lexsort((places, to))], np.bincount(to, minlength=partitions)
     arrays, cuts = _copies(parts[place, 0], start, heads[place], partitions)
-    arrays |= {"own": own_counts, "lent": lent_counts}
+    entries = np.diff(values.indptr) if source.sparse else np.zeros(len(heads), dtype=np.int64)
     for name, some, counts in (("", own, own_counts), ("lent-", lent, lent_counts)):
         ptr = np.append(0, np.cumsum(counts))
+        before = np.append(0, np.cumsum(entries[some], dtype=np.int64))[ptr]
+        arrays["lent" if name else "own"] = np.stack([counts, np.diff(before)], axis=1)
         numbers = {f"{name}rows": rows[some]} | ({"lent-owners": parts[lent, 0]} if name else {})
         part = values if partitions == 1 and not name else values[some]
-        made, cut = _features(f"{name}features", part, ptr)
+        made, cut = value_in_sections(f"{name}features", part, ptr)
         arrays, cuts = arrays | numbers | made, cuts | dict.fromkeys(numbers, ptr) | cut
     where.write(arrays, cuts)
     size = values.data.nbytes + values.indices.nbytes if source.sparse else values.nbytes
@@ -93,35 +112,31 @@ def _copies(
     return arrays, dict.fromkeys(arrays, np.searchsorted(part[copies], np.arange(partitions + 1)))
 
 
-def _features(name: str, values: Any, ptr: Array) -> tuple[dict[str, Array], dict[str, Array]]:
-    return rows_in_sections(name, values, ptr) if sp.issparse(values) else ({name: values}, {name: ptr})
-
-
 @dataclass(frozen=True, eq=False)
 class Routed:
     """Rows that came to a partition, from all chunks, and of each chunk no two that are identical.
 
     Attributes
     ----------
+    values : ndarray or csr_array of shape (n, d)
     rows : int64 ndarray of shape (n,)
         Their numbers, rising.
     owners : int32 ndarray of shape (n,)
         The partition that each belongs to.
-    values : ndarray or csr_array of shape (n, d)
     copies, first : int64 ndarray
         The other rows of the partition, and for each the identical one among `rows`; none of them if only the
         partition's own rows are read.
     """
 
+    values: Any
     rows: Array
     owners: Array
-    values: Any
     copies: Array
     first: Array
 
 
 def routed_rows(
-    where: Where, chunks: int, sparse: bool, lent: bool = True, only: Array | None = None
+    where: Where, chunks: int, sparse: bool, size: Sequence[int], lent: bool = True, only: Array | None = None
 ) -> Routed:
     """Read the rows of this task's partition, and those lent to it, in order.
 
@@ -130,6 +145,8 @@ def routed_rows(
     where : Where
     chunks : int
     sparse : bool
+    size : sequence of int
+        How many rows there are to be read, and entries if they are sparse; or more.
     lent : bool
         Whether to read those that are lent, too.
     only : ndarray, optional
@@ -137,25 +154,23 @@ def routed_rows(
     """
     numbers, owners = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
     copies, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    orders, entries = [], 0
+    values: _SparseRows | _DenseRows = _SparseRows(*size) if sparse else _DenseRows(*size)
     for chunk in range(chunks):
         with where.open("route-rows", chunk) as file:
             rows, owned = _numbers(file, where.part, lent)
-            order = np.argsort(rows, kind="stable")
-            if only is not None:
-                order = order[_among(rows[order], only)]
+            names = ("features", "lent-features") if lent else ("features",)
+            parts = [file.value(name, where.part) for name in names]
             if lent:
                 copies.append(file.section("copies", where.part))
                 first.append(file.section("copies-of", where.part))
-            if sparse:
-                entries += int(_counts(file, where.part, lent)[order].sum())
+        order = np.argsort(rows, kind="stable")
+        if only is not None:
+            order = order[_among(rows[order], only)]
         numbers.append(rows[order])
         owners.append(owned[order])
-        orders.append(order)
-    fill = _filled_sparse if sparse else _filled
-    rows, owned = np.concatenate(numbers), np.concatenate(owners)
-    values = fill(where, orders, lent, len(rows), entries)
-    return Routed(rows, owned, values, np.concatenate(copies), np.concatenate(first))
+        values.add(parts, order)
+    lists = (np.concatenate(each) for each in (numbers, owners, copies, first))
+    return Routed(values.whole(), *lists)
 
 
 def _numbers(file: ArrayFile, part: int, lent: bool) -> tuple[Array, Array]:
@@ -168,47 +183,54 @@ def _numbers(file: ArrayFile, part: int, lent: bool) -> tuple[Array, Array]:
     return np.concatenate([rows, others[0]]), np.concatenate([owners, others[1]])
 
 
-def _counts(file: ArrayFile, part: int, lent: bool) -> Array:
-    names = ("features", "lent-features") if lent else ("features",)
-    return np.concatenate([file.section(f"{name}/counts", part) for name in names])
-
-
 def _among(rows: Array, only: Array) -> Array:
     """Tell which of the rows are among some; both rise."""
     return np.asarray(np.append(only, -1)[np.searchsorted(only, rows)] == rows)
 
 
-def _filled(where: Where, orders: list[Array], lent: bool, count: int, _: int) -> Array:
-    """Read dense features into one array, in which row `orders[chunk][i]` of a chunk comes i-th of it."""
-    values, at = np.empty((0, 0)), 0
-    for chunk, order in enumerate(orders):
-        with where.open("route-rows", chunk) as file:
-            parts = [file.section("features", where.part)]
-            parts += [file.section("lent-features", where.part)] if lent else []
-        if chunk == 0:
-            values = np.empty((count, parts[0].shape[1]), dtype=parts[0].dtype)
+class _DenseRows:
+    """Dense rows that are collected in one array, with room for so many."""
+
+    def __init__(self, rows: int, _: int) -> None:
+        self._values, self._room, self._rows = np.empty((0, 0)), rows, 0
+
+    def add(self, parts: list[Array], order: Array) -> None:
+        """Add rows: of all parts, one after the other, those in this order."""
+        if not self._values.size:
+            self._values = np.empty((self._room, parts[0].shape[1]), dtype=parts[0].dtype)
         place = np.full(sum(len(part) for part in parts), -1)
-        place[order] = np.arange(at, at + len(order))
+        place[order] = np.arange(self._rows, self._rows + len(order))
         for part in parts:
             to, place = place[: len(part)], place[len(part) :]
-            values[to[to >= 0]] = part[to >= 0]
-        at += len(order)
-    return values
+            self._values[to[to >= 0]] = part[to >= 0]
+        self._rows += len(order)
+
+    def whole(self) -> Array:
+        """Return what was added."""
+        return self._values[: self._rows]
 
 
-def _filled_sparse(where: Where, orders: list[Array], lent: bool, count: int, entries: int) -> sp.csr_array:
-    """Read sparse features, as `_filled` does."""
-    kind = np.int32 if entries < 2**31 else np.int64
-    ptr, at, filled, width = np.zeros(count + 1, dtype=kind), 0, 0, 0
-    columns, values = np.empty(entries, dtype=kind), np.empty(0)
-    for chunk, order in enumerate(orders):
-        with where.open("route-rows", chunk) as file:
-            parts = [file.rows("features", where.part)]
-            parts += [file.rows("lent-features", where.part)] if lent else []
-        if chunk == 0:
-            width, values = parts[0].shape[1], np.empty(entries, dtype=parts[0].dtype)
-        part = sp.csr_array(sp.vstack(parts, format="csr"))[order]
-        ptr[at + 1 : at + 1 + len(order)] = filled + np.cumsum(np.diff(part.indptr))
-        columns[filled : filled + part.nnz], values[filled : filled + part.nnz] = part.indices, part.data
-        at, filled = at + len(order), filled + part.nnz
-    return sp.csr_array((values, columns, ptr), shape=(count, width))
+class _SparseRows:
+    """Sparse rows that are collected in one matrix, with room for so many rows and entries."""
+
+    def __init__(self, rows: int, entries: int) -> None:
+        self._counts, self._columns = np.empty(rows, dtype=np.int32), np.empty(entries, index_type(entries))
+        self._values, self._width, self._rows, self._entries = np.empty(0), 0, 0, 0
+
+    def add(self, parts: list[sp.csr_array], order: Array) -> None:
+        """Add rows, as `_DenseRows` does."""
+        if not self._values.size:
+            self._width = parts[0].shape[1]
+            self._values = np.empty(len(self._columns), dtype=parts[0].dtype)
+        added = sp.csr_array(sp.vstack(parts, format="csr"))[order]
+        rows, entries = self._rows + len(order), self._entries + added.nnz
+        self._counts[self._rows : rows] = np.diff(added.indptr)
+        self._columns[self._entries : entries] = added.indices
+        self._values[self._entries : entries] = added.data
+        self._rows, self._entries = rows, entries
+
+    def whole(self) -> sp.csr_array:
+        """Return what was added."""
+        values, columns = self._values[: self._entries], self._columns[: self._entries]
+        shape = self._rows, self._width
+        return sp.csr_array((values, columns, pointers(self._counts[: self._rows])), shape=shape)

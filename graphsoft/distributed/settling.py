@@ -12,12 +12,11 @@ from graphsoft.distributed.growing import (
     Units,
     ends_of,
     leaders_of,
-    looked_up,
-    pieces_of,
     places_in,
     replaced,
     units_of,
 )
+from graphsoft.distributed.pieces import looked_up, pieces_of
 from graphsoft.distributed.summing import BRANCH, branch
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.ordering import weight_type
@@ -78,17 +77,17 @@ def _room(loads: Array) -> Array:
     return np.asarray(np.maximum(0.0, LARGEST * loads.mean() - loads))
 
 
-def label_nodes(where: Where, before: int, rounds: int, alone: int, starts: Array, partitions: int) -> None:
+def label_nodes(where: Where, before: int, rounds: int, bare: int, starts: Array, partitions: int) -> None:
     """Give the nodes of a block the partitions of their groups; nodes without edges go to all partitions.
 
-    There are `alone` of these, and `before` of them in earlier blocks.
+    There are `bare` of these, and `before` of them in earlier blocks.
     """
     with where.open("sort-edges", where.part) as file:
         counts = np.diff(file.array("ptr"))
     ids = np.arange(starts[where.part], starts[where.part + 1], dtype=np.int32)
     labels = np.empty(len(ids), dtype=np.int32)
-    bare = np.flatnonzero(counts == 0)
-    labels[bare] = (before + np.arange(len(bare))) * partitions // max(1, alone)
+    places = np.flatnonzero(counts == 0)
+    labels[places] = (before + np.arange(len(places))) * partitions // max(1, bare)
     some = np.flatnonzero(counts)
     groups = ids[some]
     for number in range(rounds):
@@ -122,7 +121,9 @@ def move_nodes_of(where: Where, labels: str, loads: Array, starts: Array, partit
 
 
 def _with_own(ends: Array, places: Array, start: int, stop: int) -> tuple[Array, Array, int]:
-    """Add all nodes from `start` to `stop` to the ends of edges: these, places of columns, the first place.
+    """Merge the block's own nodes into `ends`.
+
+    Returns the merged ids, the shifted places, and where the own nodes begin.
 
     Examples
     --------

@@ -93,11 +93,6 @@ class Summary:
     cluster_names: Mapping[str, str] = field(default_factory=dict)
     steps: sp.csr_array | None = None
 
-    @property
-    def total_weight(self) -> float:
-        """The sum of the degrees of all nodes."""
-        return float(self.levels[0].mass.sum())
-
 
 def write_summary(directory: Path, summary: Summary) -> None:
     """Write the file, which comes last: where it is, the result is complete.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsoft.distributed.files import ArrayFile, rows_in_sections
+from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Record, Where
 from graphsoft.engine.blocks import Found, Join, added, joined_in_pairs
@@ -76,18 +76,14 @@ def _read(where: Where, of: str, files: range, names: Sequence[str] | None) -> I
     for part in files:
         with where.open(of, part) as file:
             chosen = names or list(dict.fromkeys(name.partition("/")[0] for name in file))
-            yield {name: _value(file, name) for name in chosen}
-
-
-def _value(file: ArrayFile, name: str) -> Any:
-    return file.array(name) if name in file else file.rows(name)
+            yield {name: file.value(name) for name in chosen}
 
 
 def packed(found: Found) -> dict[str, Any]:
     """Make arrays of sparse matrices."""
     arrays: dict[str, Any] = {}
     for name, value in found.items():
-        arrays.update(rows_in_sections(name, value)[0] if sp.issparse(value) else {name: value})
+        arrays.update(value_in_sections(name, value)[0])
     return arrays
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import read_edges
 from graphsoft.distributed.files import ArrayFile, rows_in_sections
 from graphsoft.distributed.plan import Plan
 from graphsoft.distributed.run import Run
@@ -50,7 +51,7 @@ class BlocksInFiles:
         self._old: list[tuple[int, str]] = []  # stages to be deleted, and after which step
 
     def begin(self) -> State:
-        """Let every node belong to the cluster that it was divided into."""
+        """Start with hard memberships: each node in the cluster found for its central node."""
         stage = "begin-sweeps"
         count = self._plan.levels[0]
         return self._state(stage, self._run.stage(stage, begin_block, self._plan.parts, count=count))
@@ -161,12 +162,7 @@ def read_block(file: ArrayFile, number: int) -> Block:
     number : int
         Of the partition.
     """
-    ptr, columns, weights = (file.array(name) for name in ("ptr", "columns", "weights"))
-    if len(columns) <= np.iinfo(np.int32).max:  # the loops are compiled for this type already
-        ptr = ptr.astype(np.int32)
-    nodes = len(ptr) - 1
-    shape = nodes, nodes + file.shape("halo_part")[0]
-    return Block(sp.csr_array((weights, columns, ptr), shape=shape), file.array("degrees"), number)
+    return Block(read_edges(file), file.array("degrees"), number)
 
 
 def own_rows(where: Where, stage: str) -> sp.csr_array:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from graphsoft.aliases import Array
 from graphsoft.available import peak_memory
@@ -19,7 +20,7 @@ from graphsoft.distributed.files import UNMARKED, ArrayFile, Traffic, open_array
 from graphsoft.errors import RunStopped
 from graphsoft.version import installed_version
 
-__all__ = ["InFile", "Record", "Task", "Where", "Work", "received"]
+__all__ = ["InFile", "Record", "Task", "Where", "Work", "received", "receivers", "sections_for", "senders"]
 
 Record = dict[str, Array]
 """What a task returns: arrays, and numbers as arrays without dimensions."""
@@ -89,7 +90,7 @@ def received(where: Where, value: Any) -> Any:
     if not isinstance(value, InFile):
         return value
     with where.open(value.stage, 0) as file:
-        return file.array("value") if "value" in file else file.rows("value")
+        return file.value("value")
 
 
 @dataclass(frozen=True)
@@ -145,3 +146,42 @@ class Task:
         """Read what was written down."""
         with open_arrays(self.where.record(), mark=self.where.mark) as file:
             return {name: file.array(name) for name in file}
+
+
+def senders(records: Sequence[Record]) -> list[Array]:
+    """Tell each partition which others have written something for it.
+
+    A partition has to do with those around it, however many there are.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in senders([{"to": np.array([1, 2])}, {"to": np.array([2])}, {"to": []}])]
+    [[], [0], [0, 1]]
+    """
+    ones = np.repeat(np.arange(len(records), dtype=np.int32), [len(record["to"]) for record in records])
+    others = np.concatenate([np.asarray(record["to"], dtype=np.int32) for record in records])
+    counts = np.bincount(others, minlength=len(records))
+    return np.split(ones[np.argsort(others, kind="stable")], np.cumsum(counts)[:-1])
+
+
+def receivers(cut: Array) -> Array:
+    """Tell for which others a task has written something, from where their sections begin and end.
+
+    Examples
+    --------
+    >>> receivers(np.array([0, 0, 2, 3, 3]))
+    array([1, 2], dtype=int32)
+    """
+    return np.flatnonzero(np.diff(cut)).astype(np.int32)
+
+
+def sections_for(
+    where: Where, stage: str, others: Sequence[int] | Array, **kinds: DTypeLike
+) -> dict[str, list[Array]]:
+    """Read what others have written for this task: arrays by name, after an empty one of this kind."""
+    found = {name: [np.empty(0, dtype=kind)] for name, kind in kinds.items()}
+    for other in others:
+        with where.open(stage, int(other)) as file:
+            for name, arrays in found.items():
+                arrays.append(file.section(name, where.part))
+    return found

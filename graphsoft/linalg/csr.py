@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,7 +12,17 @@ from graphsoft.kernels import Rows, products, rows_of
 from graphsoft.linalg.indexing import taken
 from graphsoft.parallel import map_blocks, map_pieces, pieces_with_columns
 
-__all__ = ["gram", "inverse_or_zero", "joined", "submatrix", "times", "weighted_sums", "without_diagonal"]
+__all__ = [
+    "gram",
+    "index_type",
+    "inverse_or_zero",
+    "joined",
+    "pointers",
+    "submatrix",
+    "times",
+    "weighted_sums",
+    "without_diagonal",
+]
 
 GRAM_ROWS = 1 << 13  # rows that `gram` multiplies at a time
 
@@ -20,13 +32,34 @@ def inverse_or_zero(values: Array) -> Array:
     return np.divide(1.0, values, out=np.zeros(len(values)), where=values > 0)
 
 
+def index_type(entries: int) -> type[np.signedinteger[Any]]:
+    """Choose the type of pointers, and of columns that SciPy shall not copy: it makes both alike.
+
+    Examples
+    --------
+    >>> index_type(2**31 - 1).__name__, index_type(2**31).__name__
+    ('int32', 'int64')
+    """
+    return np.int32 if entries <= np.iinfo(np.int32).max else np.int64
+
+
+def pointers(counts: Array) -> Array:
+    """Tell where the entries of each row begin, and where the last end; rows have so many of them.
+
+    Examples
+    --------
+    >>> pointers(np.array([2, 0, 1]))
+    array([0, 2, 2, 3], dtype=int32)
+    """
+    ptr = np.zeros(len(counts) + 1, dtype=index_type(int(counts.sum(dtype=np.int64))))
+    np.cumsum(counts, out=ptr[1:])
+    return ptr
+
+
 def joined(parts: list[Rows], columns: int) -> sp.csr_array:
     """Stack pieces of CSR rows, each with pointers from 0; the list is empty afterwards."""
     counts = np.concatenate([np.diff(part[0]) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
-    # with 64-bit pointers SciPy would widen the indices too
-    fits = counts.sum() <= np.iinfo(np.int32).max
-    ptr = np.zeros(len(counts) + 1, dtype=np.int32 if fits else np.int64)
-    np.cumsum(counts, out=ptr[1:])
+    ptr = pointers(counts)
     indices, data = np.empty(ptr[-1], dtype=np.int32), np.empty(ptr[-1])
     at = 0
     parts.reverse()

@@ -32,7 +32,6 @@ SHARES = {
     "merge neighbors": 2,
     "points": 1,
     "graph": 4,
-    "measure blocks": 1,
     "group": 1,
     "central": 1,
     "divided": 15,

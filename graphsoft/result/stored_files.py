@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.block_files import edges_of
 from graphsoft.distributed.cell_search import Cells, width_seen
 from graphsoft.distributed.files import ArrayFile, Unreadable
 from graphsoft.distributed.finishing import lasting_files
@@ -66,21 +67,25 @@ class FilesOfShares(ABC):
 
     def names(self) -> list[Path]:
         """Name all files that belong to the result, beside its summary."""
-        return [self.file(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
+        return [self.file(*each) for each in self._lasting()]
 
     def save(self, path: PathLike, cluster_names: Mapping[str, str]) -> None:
-        """Copy them to a new directory, whole or not at all."""
+        """Copy them to a new directory, whole or not at all; a file that is damaged is refused."""
 
         def write(folder: Path) -> None:
-            for source in self.names():
-                if not source.is_file():
-                    raise InputError("directory", f"{str(source)!r} is not there", LOST)
+            for each in self._lasting():
+                source = self.file(*each)
                 target = folder / source.relative_to(self.directory)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+                with self.open(*each) as file:
+                    file.check()
+                    shutil.copyfile(source, target)
             write_summary(folder, replace(self.summary, cluster_names=dict(cluster_names)))
 
         write_new_folder(path, write)
+
+    def _lasting(self) -> list[tuple[str, int]]:
+        return [(stage, part) for stage, parts in lasting_files(self.plan).items() for part in parts]
 
     @contextmanager
     def open(self, stage: str, part: int) -> Iterator[ArrayFile]:
@@ -226,8 +231,7 @@ class StoredFiles(FilesOfShares):
         with self.open("graph", part) as file:
             ptr, columns, weights = _whole(file, "ptr"), _whole(file, "columns"), _whole(file, "weights", "f")
             halo_part, halo_place = (_whole(file, name) for name in ("halo_part", "halo_place"))
-            width = len(ptr) - 1 + len(halo_part)
-            matrix = sp.csr_array((weights, columns.astype(ptr.dtype), ptr), shape=(len(ptr) - 1, width))
+            matrix = edges_of(ptr, columns, weights, len(halo_part))
             check_rows(matrix, "path")
             if halo_part.shape != halo_place.shape or (len(halo_part) and halo_part.min() < 0):
                 raise ValueError("a halo that is none")

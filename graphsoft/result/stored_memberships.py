@@ -75,6 +75,9 @@ class StoredMemberships(StoredRows):
 
             array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
 
+        The rows of a chunk are in many parts. If rows are in random order, nearly all of what is stored is
+        read for each chunk. To read all memberships, take `to_parquet` or `blocks`: they read each part once.
+
         Returns
         -------
         dask.array.Array of shape (n, m)

@@ -20,8 +20,9 @@ from graphsoft.aliases import Array, Progress
 from graphsoft.distributed.calls import carry_out
 from graphsoft.distributed.directories import refuse_folder_of
 from graphsoft.distributed.executors import executor_of
-from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.files import rows_in_sections, value_in_sections
 from graphsoft.distributed.finishing import check_result
+from graphsoft.distributed.pieces import pieces_of
 from graphsoft.distributed.plan import Plan, earlier
 from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
 from graphsoft.distributed.point_memory import bytes_needed
@@ -50,8 +51,6 @@ from graphsoft.version import installed_version
 
 __all__ = ["place"]
 
-# Memberships are cut into pieces of so many rows, so that a few of them can be read alone.
-PIECE = 1 << 12
 # Bytes of a neighbor while those of several partitions are merged.
 OF_NEIGHBOR = 100
 NEAR = ("place", "first", "distance", "scale", "copy")
@@ -160,11 +159,7 @@ def route_rows(where: Where, *, source: Source, model: str, plan: Plan) -> None:
     order = np.argsort(part, kind="stable")
     ptr = np.append(0, np.cumsum(np.bincount(part, minlength=files.plan.partitions)))
     values = rows[row[order]]
-    arrays, cuts = (
-        rows_in_sections("features", values, ptr)
-        if files.plan.sparse
-        else ({"features": values}, {"features": ptr})
-    )
+    arrays, cuts = value_in_sections("features", values, ptr)
     where.write({"rows": row[order], **arrays}, {"rows": ptr, **cuts})
 
 
@@ -219,9 +214,8 @@ def find_neighbors(where: Where, *, model: str) -> None:
     found, rows = [], []
     for chunk in chunks:
         with where.open("route-rows", chunk) as file:
-            read = file.rows if files.plan.sparse else file.section
             rows.append(file.section("rows", part))
-            found.append(old.near(read("features", part)))
+            found.append(old.near(file.value("features", part)))
     ptr = np.append(0, np.cumsum([len(each) for each in rows]))
     arrays = {name: np.concatenate([each[name] for each in found]) for name in NEAR}
     where.write(arrays | {"rows": np.concatenate(rows)}, dict.fromkeys((*NEAR, "rows"), ptr))
@@ -269,8 +263,7 @@ def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]
         reached[row - start] = True
     with _read(model) as files:
         finest = joined(files, stop - start, shares)
-    pieces = np.append(np.arange(0, stop - start, PIECE), stop - start)
-    arrays, cuts = rows_in_sections("memberships", finest, pieces)
+    arrays, cuts = rows_in_sections("memberships", finest, pieces_of(stop - start))
     labels = [likeliest(files.above(finest, level)) for level in range(len(plan.levels))]
     for level, clusters in enumerate(plan.levels):
         arrays[f"sizes-{level}"] = np.bincount(labels[level], minlength=clusters)

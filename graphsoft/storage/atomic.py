@@ -17,7 +17,15 @@ from graphsoft.errors import InputError, shown
 from graphsoft.interrupts import ctrl_c_comes_out
 from graphsoft.storage.locking import claimed, delete_abandoned
 
-__all__ = ["PathLike", "check_target", "delete_spares", "spare_of", "sync_directory", "write_atomic"]
+__all__ = [
+    "PathLike",
+    "check_target",
+    "delete_spares",
+    "spare_of",
+    "sync_directory",
+    "write_atomic",
+    "write_whole",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -47,10 +55,19 @@ def write_atomic(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
     ...     path.read_text()
     'hello'
     """
+    delete_spares(check_target(path))
+    write_whole(path, writer)
+
+
+def write_whole(path: PathLike, writer: Callable[[IO[bytes]], object]) -> None:
+    """Write a file as `write_atomic` does, and look at no other: what killed processes have left stays.
+
+    For folders with many files, or in which other machines write at the same time: their locks may be
+    unknown here.
+    """
     target = check_target(path)
     replaced = target.exists()
     mode = stat.S_IMODE(target.stat().st_mode) if replaced else 0o666
-    delete_spares(target)
     with ctrl_c_comes_out(), _spare_file(target, mode) as (spare, file):
         with file:
             writer(file)

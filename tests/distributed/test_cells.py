@@ -74,8 +74,7 @@ def test_the_probe_tells_what_is_found(tmp_path, make, partitions):
     assert 1 <= lends <= 8
     assert recall >= 0.99
     plan = replace(plan, lends=lends)
-    route(run, source, plan)
-    join(run, plan)
+    join(run, plan, route(run, source, plan))
     lists = [read(run, "merge-neighbors", part) for part in plan.parts]
     first, keys = (np.concatenate([each[name] for each in lists]) for name in ("first", "keys"))
     assert len(first) == len(np.unique(first)) == len(np.unique(values, axis=0))
@@ -96,10 +95,11 @@ def test_many_cells_are_found_in_steps_as_well(tmp_path, monkeypatch, make):
         plan = plan_of(values, 8, chunk_rows=1500)
         run, source = Run(tmp_path / name), RowsInMemory(values)
         choose_cells(run, source, plan)
-        own, recall = route(run, source, replace(plan, lends=1)), found_by_lending(run, source, plan)
+        sizes, recall = route(run, source, replace(plan, lends=1)), found_by_lending(run, source, plan)
         chosen = Cells.read(run.where("cells", 0), "euclidean")
         assert len(np.unique(chosen.centroids, axis=0)) == len(chosen.centroids) >= 100
         assert (np.bincount(chosen.partition, minlength=8) > 0).all()
+        own = sizes.own[:, 0]
         assert own.max() <= 1.3 * own.mean()
         found.append(recall)
     np.testing.assert_allclose(found[1], found[0], atol=0.03)
@@ -185,7 +185,7 @@ def test_rows_without_direction_are_dealt_to_all_partitions(tmp_path):
     run, source = Run(tmp_path), RowsInMemory(values)
     choose_cells(run, source, plan)
     with pytest.warns(GraphsoftWarning, match="400 rows have no direction"):
-        own = route(run, source, plan)
+        own = route(run, source, plan).own[:, 0]
     assert own.sum() == 800
     assert own.max() < 260
 
@@ -203,10 +203,11 @@ def test_identical_rows_take_no_room(tmp_path):
     plan = plan_of(values, 4, lends=1)
     run, source = Run(tmp_path), RowsInMemory(values)
     choose_cells(run, source, plan)
-    own = route(run, source, plan)
+    sizes = route(run, source, plan)
+    own = sizes.own[:, 0]
     assert own.sum() == 1000 + 20
     assert own.max() <= 1.3 * own.mean()
-    join(run, plan)
+    join(run, plan, sizes)
     rows = [read(run, "rows", part) for part in plan.parts]
     np.testing.assert_array_equal(np.sort(np.concatenate([each["rows"] for each in rows])), np.arange(2000))
     assert all((np.diff(each["rows"]) > 0).all() for each in rows)
@@ -226,8 +227,7 @@ def test_lists_are_the_nearest_of_all_that_partitions_see(rows, n_neighbors, par
         run, source = Run(Path(folder)), RowsInMemory(values)
         choose_cells(run, source, plan)
         parts = Cells.read(run.where("cells", 0), "euclidean").partitions_of(values, lends)
-        route(run, source, plan)
-        join(run, plan)
+        join(run, plan, route(run, source, plan))
         lists = [read(run, "merge-neighbors", part) for part in plan.parts]
     seen_by = [set(row[row >= 0].tolist()) for row in parts]
     expected = lists_by_partitions(rows, seen_by, n_neighbors)

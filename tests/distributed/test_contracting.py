@@ -34,7 +34,8 @@ from graphsoft.graph.graph import Graph
 from graphsoft.linalg.memberships import likeliest
 from graphsoft.metrics import adjusted_rand
 from naive import engine, moving
-from shared.block_files import contracted, plan_of, run_of_blocks
+from shared.block_files import contracted, plan_of, records_of, run_of_blocks
+from shared.opens import counted_opens
 from shared.shapes import cloud_graph, graph_of, ring_of_cliques
 from shared.strategies import graphs, plain, small
 
@@ -278,6 +279,17 @@ def test_groups_merge_again_until_their_graph_fits(tmp_path):
     assert adjusted_rand(label, labels) > 0.95
 
 
+def test_new_numbers_of_groups_are_put_together_once_for_all_tasks(tmp_path, monkeypatch):
+    graph, label = community_graph(groups=8, size=60)
+    part = np.random.default_rng(0).integers(0, 2, len(graph)) + 2 * (label // 2)
+    opens = counted_opens(monkeypatch)
+    contracted(tmp_path, graph, part, (8,), 400, room_for(90, 90 * 30))
+    readers = {reader for reader, stage in opens if stage.startswith("merge-again")}
+    assert readers
+    assert all(reader.startswith("number-again") for reader in readers)
+    assert opens["group", "number-again-1"] <= len(np.unique(part))
+
+
 @few_examples
 @given(cut_graphs(weights=plain), st.integers(1, 40))
 def test_what_merged_again_sums_up_the_graph_too(cut, entries):
@@ -360,7 +372,7 @@ def test_order_of_tasks_and_threads_change_no_bit(tmp_path, monkeypatch, limit):
 
     def files(folder, made):
         run = made(run_of_blocks(Path(folder), graph, part, 4).directory)
-        contract(run, plan_of(graph, 4, (4,), 100, limit))
+        contract(run, plan_of(graph, 4, (4,), 100, limit), records_of(graph, part, 4))
         divide(run, plan_of(graph, 4, (4,), 100, limit), (4,), Limits(0, 4))
         parts = Path(folder, "parts")
         return {str(each.relative_to(parts)): each.read_bytes() for each in parts.rglob("*.arrays")}

@@ -125,11 +125,9 @@ def test_the_record_says_what_is_in_a_block(tmp_path, small):
         nodes = len(block["degrees"])
         expected = {
             "nodes": nodes,
-            "rows": nodes,
             "entries": len(block["columns"]),
             "crossing": np.count_nonzero(block["columns"] >= nodes),
             "halo": len(block["halo_part"]),
-            "alone": np.count_nonzero(np.diff(block["ptr"]) == 0),
         }
         assert {name: int(record[name]) for name in expected} == expected, part
     left = {path.name for path in (run.directory / "parts").iterdir() if any(path.iterdir())}

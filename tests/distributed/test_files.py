@@ -1,8 +1,10 @@
 """Files of arrays: what is written comes back, whole or by sections, or is not taken for it."""
 
 import errno
+import os
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,6 +114,47 @@ def test_disk_that_cannot_be_read(tmp_path, number):
         file._file = Broken()
         with pytest.raises(expected, match="broken"):
             file.array("a")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+@pytest.mark.parametrize("call", ["open", "fstat"])
+def test_disk_on_which_a_file_cannot_be_opened(tmp_path, monkeypatch, call, number):
+    write_arrays(tmp_path / "a", {"a": np.arange(5)})
+
+    def broken(*_, **__):
+        raise OSError(number, "broken")
+
+    expected = PermissionError if number == errno.EACCES else Unreadable
+    with monkeypatch.context() as patch:
+        patch.setattr(*((Path, "open") if call == "open" else (os, "fstat")), broken)
+        with pytest.raises(expected, match="broken"):
+            read_all(tmp_path / "a")
+
+
+def test_writing_does_not_look_at_other_files(tmp_path, monkeypatch):
+    def listed(*_):
+        raise AssertionError("the folder was listed")
+
+    monkeypatch.setattr("os.scandir", listed)
+    monkeypatch.setattr("os.listdir", listed)
+    write_arrays(tmp_path / "a", {"a": np.arange(5)})
+    read_all(tmp_path / "a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_two_machines_that_write_one_file_where_each_has_locks_of_its_own(tmp_path, monkeypatch):
+    sync = os.fsync
+
+    def meanwhile(handle):
+        monkeypatch.setattr("os.fsync", sync)
+        write_arrays(tmp_path / "a", {"a": np.arange(5)})
+        sync(handle)
+
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    monkeypatch.setattr("os.fsync", meanwhile)
+    write_arrays(tmp_path / "a", {"a": np.arange(5)})
+    read_all(tmp_path / "a")
+    assert os.listdir(tmp_path) == ["a"]
 
 
 @given(st.integers(0, 10**4), st.integers(0, 7))

@@ -7,8 +7,9 @@ import pytest
 from graphsoft.distributed import dealing, gathering
 from graphsoft.distributed.dealing import deal
 from graphsoft.distributed.edge_files import partitioned_graph
-from graphsoft.distributed.run import Run
+from graphsoft.distributed.run import Run, recorded_parts
 from shared.dealt import plan_of, read_all
+from shared.opens import counted_opens
 
 
 @pytest.fixture
@@ -93,8 +94,9 @@ def test_shapes_in_random_order(tmp_path, small, graph, most):
     assert crossing(records) <= most
     assert imbalance(records) < 1.3
     assert imbalance(records, "nodes") < 1.3
-    alone = [int(each["alone"]) for each in records]
-    assert max(alone) - min(alone) <= 1
+    blocks = read_all(run, "graph", 8)
+    bare = [np.count_nonzero(np.diff(each["ptr"]) == 0) for each in blocks]
+    assert max(bare) - min(bare) <= 1
 
 
 def test_a_ring_lattice_in_order_stays_as_it_is(tmp_path):
@@ -135,6 +137,22 @@ def test_hardly_any_nodes(tmp_path, small, monkeypatch, partitions):
         _, records = dealt(tmp_path, ends, nodes, partitions, name)
         assert sum(int(each["nodes"]) for each in records) == nodes
         assert max(int(each["nodes"]) for each in records) <= -(-nodes // partitions) + 1
+
+
+def test_blocks_open_files_of_those_that_have_something_for_them(tmp_path, small, monkeypatch):
+    """Here those of either half have to do with each other."""
+    monkeypatch.setattr(dealing, "MOST_CROSSING", -1)
+    opens = counted_opens(monkeypatch)
+    half = planted(25, 60, 8, 1)
+    run, _ = dealt(tmp_path, np.concatenate([half, 1500 + half]), 3000, 8)
+    rounds = sum((run.directory / "done" / f"merge-groups-{k}").is_dir() for k in range(9))
+    assert rounds >= 2
+    for k in range(rounds):
+        for stages in (("fill", "choose"), ("tell", "fill")):
+            assert opens[f"{stages[0]}-groups-{k}", f"{stages[1]}-groups-{k}"] <= 2 * 4 * 4
+        assert opens[f"sum-groups-{k + 1}", f"merge-groups-{k}"] <= 2 * 4 * 4
+    assert opens["sort-edges", "read-edges"] == 8 * len(recorded_parts(run.directory, "read-edges"))
+    assert opens["rows", "move-edges"] == opens["graph", "move-edges"] <= 8 * 8
 
 
 def test_the_same_bits_again(tmp_path, small):

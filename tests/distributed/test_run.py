@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsoft
 from graphsoft.distributed import files
+from graphsoft.distributed.arguments import stage_of
 from graphsoft.distributed.executors import DaskFutures, InThisProcess, executor_of
 from graphsoft.distributed.files import UNMARKED, Unreadable, open_arrays, write_arrays
 from graphsoft.distributed.locking import is_held
@@ -376,3 +378,10 @@ def test_sections_are_all_of_an_array(tmp_path):
         write_arrays(tmp_path / "a", {"a": np.arange(5)}, {"a": np.array([0, 4])})
     with pytest.raises(TypeError, match="cannot be stored"):
         write_arrays(tmp_path / "a", {"a": np.array(["text"])})
+
+
+def test_matrices_that_are_not_in_csr_are_no_arguments():
+    """In CSC the same arrays are another matrix."""
+    assert stage_of(sp.csr_array(np.eye(1000))) is not None
+    with pytest.raises(TypeError, match="not in csc"):
+        stage_of(sp.csc_array(np.eye(1000)))

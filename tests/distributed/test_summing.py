@@ -93,7 +93,7 @@ def test_what_is_looked_up_is_what_was_written(blocks, count, seed):
     values = random.normal(size=starts[-1])
     listed = np.sort(random.permutation(starts[-1])[: starts[-1] // 2])
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graphsoft.distributed.growing.PIECE", 3)
+        patch.setattr("graphsoft.distributed.pieces.PIECE", 3)
         for block in range(blocks):
             own = np.arange(starts[block], starts[block + 1])
             Where(folder, "all", block).write({"x": values[own]}, {"x": pieces_of(len(own))})

@@ -79,6 +79,23 @@ def test_flipped_bytes_are_noticed_or_were_not_read(whole, stored, stage):
     assert noticed
 
 
+@pytest.mark.parametrize("stage", ASK)
+def test_damaged_files_are_not_copied(stored, stage):
+    path = path_of(stored, stage)
+    data = bytearray(path.read_bytes())
+    copy = stored.directory.parent / "again"
+    for place in range(0, len(data), max(1, len(data) // 9)):
+        data[place] ^= 4
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=stage):
+            stored.save(copy)
+        assert not copy.exists()
+        data[place] ^= 4
+    path.write_bytes(data)
+    stored.save(copy)
+    assert (copy / path.relative_to(stored.directory)).read_bytes() == data
+
+
 def with_array(stored, path, name, change):
     mark = mark_of(stored.plan)
     with open_arrays(path, mark=mark) as file:

@@ -13,7 +13,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.tasks import Where
 from graphsoft.engine.grouping import Limits
 
-__all__ = ["contracted", "nodes_in_order", "plan_of", "run_of_blocks"]
+__all__ = ["contracted", "nodes_in_order", "plan_of", "records_of", "run_of_blocks"]
 
 
 def plan_of(graph, partitions, levels, coarse_nodes, max_memory=10**9):
@@ -80,6 +80,14 @@ def _block(graph, part, place, owned, number):
     return edges, halo
 
 
+def records_of(graph, part, partitions):
+    """What the tasks of "graph" would have returned of sizes."""
+    return [
+        {"nodes": np.array(len(nodes)), "weight": graph.degrees[nodes].sum()}
+        for nodes in nodes_in_order(part, partitions)
+    ]
+
+
 @dataclass
 class Contracted:
     """What a contraction left behind."""
@@ -106,7 +114,7 @@ def contracted(folder, graph, part, levels=(1,), coarse_nodes=10**6, max_memory=
     partitions = others.pop("partitions", int(np.max(part)) + 1)
     run = run_of_blocks(Path(folder), graph, part, partitions, **others)
     plan = plan_of(graph, partitions, levels, coarse_nodes, max_memory)
-    contract(run, plan)
+    contract(run, plan, records_of(graph, part, partitions))
     group = np.full(len(graph), -1)
     for number, nodes in enumerate(nodes_in_order(part, partitions)):
         with run.where("group", number).open("group", number) as file:

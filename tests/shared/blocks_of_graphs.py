@@ -70,9 +70,9 @@ def write_block(where, *, weights, part, partitions, weight_type):
     )  # fmt: skip
     logs = degrees[degrees > 0]
     return {
-        "nodes": len(own), "entries": len(columns), "rows": len(own), "halo": len(halo),
+        "nodes": len(own), "entries": len(columns), "halo": len(halo),
         "crossing": int(sum(c >= len(own) for c in columns)), "weight": degrees.sum(),
-        "degree_logs": (logs * np.log(logs)).sum(), "alone": int((np.diff(ptr) == 0).sum()),
+        "degree_logs": (logs * np.log(logs)).sum(),
     }  # fmt: skip
 
 

@@ -62,8 +62,7 @@ def joined_in_blocks(folder, values, plan):
     """Do all stages up to the graph, and return the run and its last records."""
     run, source = Run(folder), RowsInMemory(values)
     choose_cells(run, source, plan)
-    route(run, source, plan)
-    return run, build_blocks(run, plan, join(run, plan))
+    return run, build_blocks(run, plan, join(run, plan, route(run, source, plan)))
 
 
 def read(run, stage, part):
