@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import callback, integer, number
 from graphsoft.input.constraints import LABELS, labeled
 from graphsoft.input.labels import label_array
+from graphsoft.lazy import lazy
 from graphsoft.linalg.csr import inverse_or_zero, times
 from graphsoft.linalg.memberships import frozen, one_cluster_each
 from graphsoft.progress import watches_progress
@@ -83,7 +83,7 @@ class Propagated:
         points, classes = self.probabilities.shape
         return f"Propagated({points} points in {classes} classes, {len(self.labeled)} labeled)"
 
-    @cached_property
+    @lazy
     def labels(self) -> Array:
         """The likeliest class of every point, of shape (n,); the first of equally likely ones."""
         return frozen(self.classes[self.probabilities.argmax(axis=1)])

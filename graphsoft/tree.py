@@ -7,7 +7,6 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from graphsoft.errors import InputError, shown
 from graphsoft.html import html_table
+from graphsoft.lazy import lazy
 
 __all__ = ["ROOT", "Node", "SoftParents", "Tree"]
 
@@ -132,7 +132,7 @@ class Tree:
         left_out = len(self) - len(lines)
         return "\n".join([*lines, f"... and {left_out} more"] if left_out else lines)
 
-    @cached_property
+    @lazy
     def _offsets(self) -> tuple[int, ...]:
         """The place in `nodes` at which each level begins. The first use checks the tree."""
         try:
@@ -149,7 +149,7 @@ class Tree:
         """The node above all others: the only cluster of the top level, or a node added above several."""
         return self.nodes[self._offsets[-1] - (self.level_sizes[-1] == 1)]
 
-    @cached_property
+    @lazy
     def leaves(self) -> tuple[Node, ...]:
         """Nodes without children: the finest level, and any cluster that is nobody's likeliest parent."""
         return tuple(node for node in self.nodes if not node.children)
@@ -298,7 +298,7 @@ class Tree:
             parts = [child for child in map(self.find, parts[0].children) if child.id in self._reached]
         return parts
 
-    @cached_property
+    @lazy
     def _reached(self) -> frozenset[str]:
         """Ids of the nodes that have a finest cluster at or below them."""
         reached = {node.id for node in self.nodes[: self.level_sizes[0]]}

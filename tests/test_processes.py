@@ -115,6 +115,33 @@ def test_a_fork_after_use_works():
     output(start(code, NUMBA_NUM_THREADS="2"))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_while_another_thread_computes_an_attribute():
+    code = """if True:
+        import os, threading
+        from graphsoft.lazy import lazy
+        begun, go_on = threading.Event(), threading.Event()
+
+        class Slow:
+            @lazy
+            def value(self):
+                begun.set()
+                go_on.wait()
+                return 1
+
+        thread = threading.Thread(target=lambda: Slow().value)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        go_on.set()
+        if child == 0:
+            os._exit(0 if Slow().value == 1 else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        thread.join()
+    """
+    output(start(code))
+
+
 # The process interrupts itself, because another one may be too late on a busy machine.
 INTERRUPTED = """if True:
     import os, signal, sys, threading

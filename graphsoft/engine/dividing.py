@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.scales import Layer, Scales, carried, contraction, nested_steps
 from graphsoft.engine.ties import keys_of_groups, ranks
 from graphsoft.graph.graph import Graph, subgraph
+from graphsoft.lazy import lazy
 from graphsoft.linalg.indexing import put, taken
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
 from graphsoft.storage.packing import Packer, Unpacker
@@ -105,7 +105,7 @@ class Division:
         self._count_step(to_end_of=CYCLES + CYCLES_BY_MOVES + 1)
         return self._labels
 
-    @cached_property
+    @lazy
     def _layer(self) -> Layer:
         return Layer.of(self._graph)
 

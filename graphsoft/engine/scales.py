@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ from graphsoft.engine.merging import Merging, numbered
 from graphsoft.engine.ordering import weight_type
 from graphsoft.engine.ties import keys_of_groups, ranks, structure_keys
 from graphsoft.graph.graph import Graph
+from graphsoft.lazy import lazy
 from graphsoft.linalg.indexing import put, taken
 
 __all__ = [
@@ -75,12 +75,12 @@ class Layer:
         """The summed weights of every node, float64 of shape (n,)."""
         return self.graph.degrees if self.given_degrees is None else self.given_degrees
 
-    @cached_property
+    @lazy
     def order(self) -> Array:
         """The nodes in an order that does not depend on their numbers, unless they look alike."""
         return np.argsort(self.keys, kind="stable").astype(np.int32)
 
-    @cached_property
+    @lazy
     def batches(self) -> list[Array]:
         """The nodes in batches that do not depend on their numbers; the nodes of a batch rise."""
         return [np.sort(some) for some in np.array_split(self.order, min(BATCHES, len(self)))]

@@ -7,13 +7,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import IO
 
 from graphsoft.explorer.content import Content
 from graphsoft.explorer.packing import printable_text
+from graphsoft.lazy import lazy
 from graphsoft.storage.atomic import PathLike, write_atomic
 
 __all__ = ["Explorer"]
@@ -43,7 +43,7 @@ class Explorer:
             f'{escape(self.html)}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
         )
 
-    @cached_property
+    @lazy
     def html(self) -> str:
         """The whole page as text."""
         return "".join(_pieces(self.content))

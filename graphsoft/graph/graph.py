@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -18,6 +17,7 @@ from graphsoft.input.mapped import is_plain
 from graphsoft.input.sparse_input import check_rows, narrow, sparse_matrix
 from graphsoft.kernels import rows_of
 from graphsoft.kernels.adjacency import find_components, row_sums
+from graphsoft.lazy import lazy
 from graphsoft.linalg.csr import submatrix
 from graphsoft.parallel import LOAD, map_pieces, pieces_by_load
 from graphsoft.storage.container import write_container
@@ -118,7 +118,7 @@ class Graph:
         content = pack_graph(checked_graph(self, "graph"), packer)
         write_container(path, "graph", content, packer.arrays, installed_version())
 
-    @cached_property
+    @lazy
     def degrees(self) -> Array:
         """The summed weights of every node, float64 of shape (n,)."""
         given = self.adjacency
@@ -133,13 +133,13 @@ class Graph:
         degrees.flags.writeable = False
         return degrees
 
-    @cached_property
+    @lazy
     def degree_logs(self) -> float:
         """``sum_i d_i log d_i``: twice it is the part of a log-likelihood that no membership changes."""
         degrees = self.degrees[self.degrees > 0]
         return float((degrees * np.log(degrees)).sum())
 
-    @cached_property
+    @lazy
     def components(self) -> Array:
         """The connected component of every node, int32 of shape (n,), numbered by their first nodes."""
         given = self.adjacency

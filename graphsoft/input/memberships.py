@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError
 from graphsoft.input.labels import ROUNDING
 from graphsoft.input.sparse_input import check_rows
+from graphsoft.lazy import lazy
 from graphsoft.linalg.indexing import put
 from graphsoft.linalg.memberships import entropies, likeliest
 
@@ -30,13 +30,13 @@ class SoftClusters:
         """Copy and pickle the fields only: the copy computes its labels itself."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
-    @cached_property
+    @lazy
     def labels(self) -> Array:
         """The likeliest cluster of every point, int32 of shape (n,); of equal ones the lower number."""
         check_memberships(self.memberships, "memberships")
         return likeliest(self.memberships)
 
-    @cached_property
+    @lazy
     def entropy(self) -> Array:
         """How torn every point is between clusters, in nats, float64 of shape (n,)."""
         check_memberships(self.memberships, "memberships")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -20,6 +19,7 @@ from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import callback, integer
 from graphsoft.input.dense_input import frame_columns
 from graphsoft.input.memberships import check_memberships
+from graphsoft.lazy import lazy
 from graphsoft.linalg.memberships import frozen_rows, likeliest
 from graphsoft.progress import watches_progress
 from graphsoft.result import exporting
@@ -100,7 +100,7 @@ class Hierarchy(LevelsInOrder[Level]):
     layout = layout
     circles = circles
 
-    @cached_property
+    @lazy
     def tree(self) -> Tree:
         """Every cluster of every level under its likeliest parent."""
         check_levels(self.levels, len(self.graph))
@@ -273,13 +273,13 @@ class Hierarchy(LevelsInOrder[Level]):
         check_memberships(memberships, "h", (len(self.graph), len(self.levels[level].mass)))
         return memberships
 
-    @cached_property
+    @lazy
     def _reference(self) -> Reference:
         """The old points, as new ones are mapped onto them."""
         settings, graph, features = self.settings, intact_graph(self), intact_features(self)
         return reference_of(graph, features, settings.n_neighbors, settings.weights, self._memberships(0))
 
-    @cached_property
+    @lazy
     def _rows(self) -> Mapping[Any, int] | range:
         """The row of every point, by its name."""
         nodes = intact_graph(self).nodes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +12,7 @@ from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.fitting.report import LevelReport
 from graphsoft.graph.graph import Graph
 from graphsoft.input.memberships import SoftClusters, check_memberships
+from graphsoft.lazy import lazy
 from graphsoft.linalg.memberships import frozen, frozen_rows, rows_to_one
 from graphsoft.result.description import margins
 from graphsoft.result.intact import check_level
@@ -66,13 +66,13 @@ class Level(SoftClusters):
         points, clusters = self.memberships.shape
         return f"Level({points} points in {clusters} clusters)"
 
-    @cached_property
+    @lazy
     def margin(self) -> Array:
         """How far the likeliest cluster of every point is ahead of the next, float64 of shape (n,)."""
         check_memberships(self.memberships, "memberships")
         return margins(self.memberships)
 
-    @cached_property
+    @lazy
     def equivalent_adjacency(self) -> EquivalentAdjacency:
         """How often a walk by way of this level's clusters goes from point to point, as an operator."""
         check_level(self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from typing import Any, NoReturn
 
@@ -17,6 +16,7 @@ from graphsoft.fitting.report import LevelReport, Report
 from graphsoft.fitting.settings import Settings
 from graphsoft.formats.tree_json import tree_to_json
 from graphsoft.input.checks import integer
+from graphsoft.lazy import lazy
 from graphsoft.result import exporting, stored_tables
 from graphsoft.result.between import between
 from graphsoft.result.hierarchy import Hierarchy
@@ -114,7 +114,7 @@ class StoredHierarchy(StoredResult[StoredLevel]):
         """How it was asked for."""
         return self.summary.settings
 
-    @cached_property
+    @lazy
     def levels(self) -> tuple[StoredLevel, ...]:
         """The levels, finest first."""
         return tuple(
@@ -128,7 +128,7 @@ class StoredHierarchy(StoredResult[StoredLevel]):
     def _repr_html_(self) -> str:
         return self.tree.as_html(repr(self))
 
-    @cached_property
+    @lazy
     def tree(self) -> Tree:
         """Every cluster of every level under its likeliest parent."""
         parents = [level.parents for level in self.levels if level.parents is not None]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.sparse_input import check_rows
+from graphsoft.lazy import lazy
 from graphsoft.linalg.memberships import rows_to_one
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.container import UNSOUND, cause_of
@@ -102,7 +103,7 @@ class FilesOfShares(ABC):
     def _where(self, stage: str, part: int) -> Where:
         return Where(str(self.directory), stage, part, self._mark)
 
-    @cached_property
+    @lazy
     def _mark(self) -> bytes:
         return mark_of(self.plan)
 
@@ -210,7 +211,7 @@ class StoredFiles(FilesOfShares):
         with self.open("points", part) as file:
             return _whole(file, "first")
 
-    @cached_property
+    @lazy
     def cells(self) -> Cells:
         """The cells, by which rows find their partition."""
         with self.open("cells", 0) as file:

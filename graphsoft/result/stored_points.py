@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from graphsoft.aliases import Array
+from graphsoft.lazy import lazy
 from graphsoft.result.stored_files import FilesOfPredictions
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
@@ -56,7 +56,7 @@ class StoredPoints(StoredResult[StoredPointsLevel]):
 
     kind = FilesOfPredictions
 
-    @cached_property
+    @lazy
     def levels(self) -> tuple[StoredPointsLevel, ...]:
         """The levels, finest first."""
         return tuple(

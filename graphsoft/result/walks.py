@@ -14,7 +14,6 @@ l = 1 is the finest, and not 2^l as has been published. Real graphs are not fact
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from graphsoft.graph.reading import as_graph
 from graphsoft.input.checks import integer, number
 from graphsoft.input.memberships import check_memberships
 from graphsoft.input.sparse_input import check_rows
+from graphsoft.lazy import lazy
 from graphsoft.linalg.csr import inverse_or_zero, times
 
 __all__ = ["EquivalentAdjacency", "MultistepAdjacency", "multistep"]
@@ -157,7 +157,7 @@ class EquivalentAdjacency(WalkAdjacency):
     def __reduce__(self) -> tuple[Any, ...]:
         return EquivalentAdjacency, (self._memberships, self.degrees, self._cluster_walk)
 
-    @cached_property
+    @lazy
     def clusters(self) -> Graph:
         """The graph of the clusters that walks go through, ``B~^T D^-1 B~``."""
         shape = len(self.degrees), self._bipartite.shape[1]
