@@ -29,7 +29,6 @@ __all__ = [
     "blocks",
     "map_blocks",
     "map_pieces",
-    "one_thread",
     "pieces_by_load",
     "pieces_with_columns",
     "row_blocks",
@@ -174,21 +173,3 @@ def _interruptible(work: Callable[[int, int], Result], start: int, stop: int) ->
         if cause is None:
             raise
         raise KeyboardInterrupt from error
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit OpenMP and BLAS to one thread, because the order of their sums depends on the number of threads.
-
-    On a busy machine the threads of BLAS also wait for each other longer than they work.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     float(np.ones(3) @ np.ones(3))
-    3.0
-    """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield

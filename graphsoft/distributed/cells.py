@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.blas import one_thread
 from graphsoft.distributed.cell_search import SEED, Cells, directed, seen_rows, width_seen
 from graphsoft.distributed.files import value_in_sections
 from graphsoft.distributed.plan import Plan
@@ -20,7 +21,6 @@ from graphsoft.errors import InputError, warn
 from graphsoft.graph.features import SPARSE_METRICS
 from graphsoft.methods.parts.rows import shifted
 from graphsoft.neighbors.points import NORMS, Points, first_copies
-from graphsoft.parallel import one_thread
 
 __all__ = ["choose_cells", "lends_needed", "sample_size"]
 

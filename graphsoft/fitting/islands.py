@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.blas import one_thread
 from graphsoft.deadline import NEVER, Deadline
 from graphsoft.engine.coarsening import strays
 from graphsoft.engine.dividing import Division
@@ -31,7 +32,7 @@ from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.neighbors.exact import METRICS
 from graphsoft.neighbors.nearest import nearest_among
 from graphsoft.neighbors.points import DIRECTIONS, NORMS, Points
-from graphsoft.parallel import blocks, one_thread
+from graphsoft.parallel import blocks
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint
 
 __all__ = [

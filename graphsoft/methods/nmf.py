@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.blas import one_thread
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice, integer, number
 from graphsoft.linalg.csr import gram, times
@@ -17,7 +18,6 @@ from graphsoft.methods.parts.convergence import repeat_until_flat
 from graphsoft.methods.parts.restarts import FeaturesFromStarts
 from graphsoft.methods.parts.rows import few_distinct, fit_quietly, non_negative
 from graphsoft.methods.parts.shares import MIN_PART, STARTS, final_memberships, start_shares
-from graphsoft.parallel import one_thread
 
 __all__ = ["GNMF", "NMF"]
 

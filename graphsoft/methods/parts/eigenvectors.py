@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
+from graphsoft.blas import one_thread
 from graphsoft.engine.scales import coarsened
 from graphsoft.graph.graph import Graph
 from graphsoft.input.checks import choice
 from graphsoft.linalg.csr import inverse_or_zero, times
-from graphsoft.parallel import one_thread
 
 __all__ = ["SOLVERS", "Eigenpairs", "leading_eigenvectors"]
 

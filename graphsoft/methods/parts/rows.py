@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
+from graphsoft.blas import one_thread
 from graphsoft.errors import InputError
 from graphsoft.linalg.memberships import one_cluster_each
 from graphsoft.methods.interface import Clustering
 from graphsoft.neighbors.points import Points, first_copies
-from graphsoft.parallel import one_thread
 
 __all__ = ["dense", "dense_rows", "few_distinct", "fit_quietly", "non_negative", "shifted", "sklearn_seed"]
 
