@@ -147,8 +147,7 @@ def gather_probes(where: Where, chunks: int, sparse: bool) -> None:
 def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[str, Any]:
     """Find centroids in the sample, put neighbors together, and cut them into runs of equal load.
 
-    The record tells how many rows of the sample are in the fullest partition, compared with the mean, and how
-    many others each row is lent to for each number of further cells.
+    The record tells how many others each row is lent to for each number of further cells.
     """
     seen = []
     for chunk in range(chunks):
@@ -165,9 +164,8 @@ def make_cells(where: Where, chunks: int, partitions: int, cells: int) -> dict[s
     load = np.bincount(near[:, 0], minlength=len(found))
     chosen = Cells(found, _runs(load, partitions), "euclidean")
     where.write({"centroids": chosen.centroids, "partition": chosen.partition})
-    fullest = np.bincount(chosen.partition, load, minlength=partitions).max() * partitions / load.sum()
     lent = np.cumsum((chosen.each_once(near)[:, 1:] >= 0).mean(axis=0))
-    return {"fullest": fullest, "lent": lent}
+    return {"lent": lent}
 
 
 def _centroids(rows: Array, cells: int, full: float) -> Array:
