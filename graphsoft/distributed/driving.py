@@ -30,6 +30,7 @@ from graphsoft.distributed.sources import Source, source_of
 from graphsoft.distributed.summary import SUMMARY, Summary, write_summary
 from graphsoft.distributed.sweeping import BlocksInFiles
 from graphsoft.distributed.tasks import Record
+from graphsoft.distributed.typical import bare_and_least
 from graphsoft.engine.grouping import Limits
 from graphsoft.errors import InputError, warn
 from graphsoft.fitting.descending import descend, fits
@@ -142,6 +143,7 @@ class _Drive:
         run = self.run
         run.expect(expected_stages(self.plan, self.method))
         plan, records, recall = self._graph(data)
+        bare, least = bare_and_least(run, plan) if plan.kind == "points" else (None, None)
         components = contract(run, plan, records)
         groups = divide(run, plan, plan.levels, self._limits())
         blocks = BlocksInFiles(run, plan, records)
@@ -149,14 +151,16 @@ class _Drive:
         for stage in ("central", "group", "islands"):
             run.forget(stage)
         descended = descend(blocks, begun, groups, self.method)
-        found = fits(blocks, descended)
+        fitted = fits(blocks, descended)
         levels, steps = finish(run, plan, blocks, descended)
         run.forget_but(LASTING)
         told = Told(plan, records, recall, components)
-        report = reported(run, told, descended.courses, found)
+        report = reported(run, told, descended.courses, fitted)
         columns = None if isinstance(data, PartitionedGraph) else data.columns
-        summary = Summary(plan, tuple(levels), report, self.settings, columns, steps=steps)
-        write_summary(run.directory, summary)
+        found = Summary(
+            plan, tuple(levels), report, self.settings, columns, steps=steps, bare=bare, least_scale=least
+        )
+        write_summary(run.directory, found)
 
     def _graph(self, data: Source | PartitionedGraph) -> tuple[Plan, list[Record], float]:
         """Make the graph in blocks; returns what `Told` says of it."""

@@ -21,7 +21,7 @@ def expected_stages(plan: Plan, method: Relation) -> dict[str, int]:
             stages |= {"sample-rows": chunks, "cells": 1, "gather-probes": 1, "compare-probes": chunks}
             stages |= {"probe": 1}
         stages |= {"cells": 1, "route-rows": chunks, "find-neighbors": parts, "rows": parts}
-        stages |= {"merge-neighbors": parts, "points": parts, "graph": parts}
+        stages |= {"merge-neighbors": parts, "points": parts, "graph": parts, "bare-nodes": parts}
     else:
         stages |= {"sort-edges": parts, "rows": parts, "graph": parts}
     stages |= {"group": parts, "central": 1}

@@ -24,7 +24,7 @@ from graphsoft.fitting.settings import Settings
 from graphsoft.input.memberships import check_memberships
 from graphsoft.storage.container import DAMAGED, UNSOUND, cause_of, read_container, write_container
 from graphsoft.storage.packing import Packer, Unpacker, pack_value, unpack_value
-from graphsoft.storage.records import are_texts, is_text
+from graphsoft.storage.records import are_texts, are_whole, is_number, is_text
 from graphsoft.version import installed_version
 
 __all__ = [
@@ -83,6 +83,10 @@ class Summary:
     steps : csr_array of shape (m, m) or None
         Of the finest level: how much weight goes along edges from cluster to cluster, ``S^T W S``, with S the
         memberships and W the graph. None if that was not computed.
+    bare : tuple of int or None
+        Partition and place of the first point without edges, if there is one.
+    least_scale : float or None
+        The least local scale of all points; None if there are no points, but a graph, or predictions.
     """
 
     plan: Plan
@@ -92,6 +96,8 @@ class Summary:
     columns: tuple[str, ...] | None = None
     cluster_names: Mapping[str, str] = field(default_factory=dict)
     steps: sp.csr_array | None = None
+    bare: tuple[int, int] | None = None
+    least_scale: float | None = None
 
 
 def write_summary(directory: Path, summary: Summary) -> None:
@@ -121,6 +127,8 @@ def write_summary(directory: Path, summary: Summary) -> None:
         "columns": pack_value(summary.columns, "columns"),
         "cluster_names": dict(summary.cluster_names),
         "steps": _packed_matrix("steps", summary.steps, packer),
+        "bare": pack_value(summary.bare, "bare"),
+        "least_scale": summary.least_scale,
     }
     name = _name(summary.plan)
     write_container(directory / name, KINDS[name], content, packer.arrays, installed_version())
@@ -153,6 +161,8 @@ def read_summary(directory: Path, name: str = SUMMARY) -> Summary:
             columns=unpack_value(content["columns"]),
             cluster_names=content["cluster_names"],
             steps=_unpacked_matrix(content["steps"], unpacker),
+            bare=unpack_value(content["bare"]),
+            least_scale=content["least_scale"],
         )
         _check(summary)
         if _name(summary.plan) != name:
@@ -237,6 +247,15 @@ def _check(summary: Summary) -> None:
         raise ValueError("names of clusters that are no texts")
     if summary.steps is not None:
         _check_weights(summary.steps, counts[0])
+    bare, least = summary.bare, summary.least_scale
+    if bare is not None and not (
+        are_whole(bare) and len(bare) == 2 and 0 <= bare[0] < summary.plan.partitions and bare[1] >= 0
+    ):
+        raise ValueError("a point without edges that is none")
+    if (least is None) == (summary.plan.kind == "points"):
+        raise ValueError("a scale of another kind of data")
+    if least is not None and not (is_number(least) and 0 < least < np.inf):
+        raise ValueError("a scale that is not above 0")
 
 
 def _check_level(level: LevelSummary, above: int | None, rows: int) -> None:

@@ -1,7 +1,8 @@
-"""The typical scale of the nodes of all partitions: the median of their local scales.
+"""What new points need of all nodes: their typical and their least local scale, and one without neighbors.
 
-It is exact: positive numbers are in the order of their bits, so that their digits to base 2**16 are found one
-after the other. For each digit every partition counts those of its scales that begin like the median.
+The typical scale is the median. It is exact: positive numbers are in the order of their bits, so that their
+digits to base 2**16 are found one after the other. For each digit every partition counts those of its scales
+that begin like the median.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from graphsoft.distributed.run import Run
 from graphsoft.distributed.summing import packed, summed
 from graphsoft.distributed.tasks import Where
 
-__all__ = ["typical_scale"]
+__all__ = ["bare_and_least", "typical_scale"]
 
 BITS = 16  # of a digit
 
@@ -39,6 +40,29 @@ def typical_scale(run: Run, plan: Plan) -> float:
             known[middle] = (known[middle] << BITS) | digit
     low, high = (float(np.uint64(bits).view(np.float64)) for bits in known)
     return low if low == high else low / 2 + high / 2 if high > 2.0**1022 else (low + high) / 2
+
+
+def bare_and_least(run: Run, plan: Plan) -> tuple[tuple[int, int] | None, float]:
+    """Find the first node without edges, by its partition and place, if there is one; and the least scale."""
+    records = run.stage("bare-nodes", find_bare, plan.parts)
+    bare = [
+        (int(record["first"]), part, int(record["place"]))
+        for part, record in zip(plan.parts, records, strict=True)
+        if record["place"] >= 0
+    ]
+    return min(bare)[1:] if bare else None, min(float(record["least"]) for record in records)
+
+
+def find_bare(where: Where) -> dict[str, Any]:
+    """Find the first node of a partition without edges, -1 if there is none, and its least scale."""
+    with where.open("graph", where.part) as file:
+        places = np.flatnonzero(np.diff(file.array("ptr")) == 0)
+    with where.open("points", where.part) as file:
+        first, least = file.array("first")[places], file.array("scale").min(initial=np.inf)
+    at = first.argmin() if len(first) else None
+    return {
+        "place": -1 if at is None else places[at], "first": -1 if at is None else first[at], "least": least,
+    }  # fmt: skip
 
 
 def count_scales(where: Where) -> dict[str, Any]:

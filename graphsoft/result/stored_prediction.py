@@ -219,8 +219,9 @@ def _weights(files: StoredFiles, found: Found) -> Array:
     indices = np.where(there, np.arange(there.size).reshape(there.shape), -1)
     scales = found.scale.ravel()
     farthest = np.max(found.distance, axis=1, initial=0.0, where=there)
-    if (farthest[there.any(axis=1)] == 0).any():
-        scales = np.append(scales, min(files.scales(part).min(initial=np.inf) for part in files.plan.parts))
+    least = files.summary.least_scale
+    if least is not None and (farthest[there.any(axis=1)] == 0).any():
+        scales = np.append(scales, least)
     typical = files.typical_scale() if files.plan.weights == "gaussian" else 1.0
     lists = ScaledLists(np.zeros((0, 0), dtype=np.int64), scales, typical)
     return weights_of_others(indices, found.distance, files.plan.weights, lists)
@@ -253,14 +254,8 @@ def joined(files: StoredFiles, count: int, parts: Iterable[Shares]) -> sp.csr_ar
 
 def _fallback(files: StoredFiles) -> sp.csr_array:
     """Choose the memberships of points without neighbors: those of the first node without edges, if any."""
-    alone: list[tuple[int, int, int]] = []
-    for part in files.plan.parts:
-        places = np.flatnonzero(np.diff(files.edges(part)[0].indptr) == 0)
-        if len(places):
-            first = files.first_rows(part)[places]
-            alone.append((int(first.min()), part, int(places[first.argmin()])))
-    if alone:
-        _, part, place = min(alone)
+    if files.summary.bare is not None:
+        part, place = files.summary.bare
         return files.memberships(part, 0, np.array([place]))
     heaviest = int(np.argmax(files.summary.levels[0].mass))
     return sp.csr_array(([1.0], [heaviest], [0, 1]), shape=(1, files.plan.levels[0]))

@@ -90,10 +90,15 @@ def test_new_points_are_weighed_by_the_scale_of_the_run(tmp_path, partitions):
     options = {"n_neighbors": 5, "metric": "correlation", "weights": "gaussian"}
     with pytest.warns(GraphsoftWarning, match="no direction"):
         h = graphsoft.hierarchy(X, [90, 3], directory=tmp_path / "run", partitions=partitions, **options)
-    scales = []
+    scales, bare, every = [], [], []
     for part in h.plan.parts:
         joined = np.diff(h.files.edges(part)[0].indptr) > 0
         scales += h.files.scales(part)[joined].tolist()
+        every += h.files.scales(part).tolist()
+        first = h.files.first_rows(part)
+        bare += [(first[place], part, place) for place in np.flatnonzero(~joined)]
+    assert h.summary.least_scale == min(every)
+    assert h.summary.bare == min(bare)[1:]
     assert h.files.typical_scale() == pytest.approx(np.median(scales), rel=1e-15)
     if partitions == 1:
         with pytest.warns(GraphsoftWarning, match="no direction"):

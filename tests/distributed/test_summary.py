@@ -42,6 +42,7 @@ def test_it_comes_back_to_the_last_bit(directory, tmp_path):
 def test_all_fields_are_written():
     assert {*summaries.FIELDS, *summaries.AS_JSON} == {each.name for each in fields(Plan)}
     written = {"plan", "levels", "report", "settings", "columns", "cluster_names", "steps"}
+    written |= {"bare", "least_scale"}
     assert written == {each.name for each in fields(Summary)}
 
 

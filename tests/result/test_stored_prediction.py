@@ -114,6 +114,25 @@ def test_rows_without_a_direction_go_where_such_points_are(tmp_path):
         assert abs(found - h.predict_proba(np.zeros((1, X.shape[1])), 1)).max() < 1e-12
 
 
+def test_what_is_known_of_all_points_is_not_looked_for_again(tmp_path, monkeypatch):
+    tiny = np.repeat(np.arange(20.0)[:, None], 2, axis=1)
+    points = np.vstack([X, np.zeros((1, X.shape[1]))])
+    with pytest.warns(GraphsoftWarning, match="no direction"):
+        h = graphsoft.hierarchy(points, [8, 3], n_neighbors=6, metric="cosine")
+    bare = stored_twin(h, tmp_path / "bare", 3, 20)
+    near = stored_twin(
+        graphsoft.hierarchy(tiny, [3], n_neighbors=1, metric="chebyshev"), tmp_path / "near", 4, 5, lends=0
+    )
+    read, files = [], type(near.files)
+    scales = files.scales
+    monkeypatch.setattr(files, "scales", lambda self, part: read.append(part) or scales(self, part))
+    monkeypatch.setattr(files, "edges", None)
+    near.predict_proba(tiny[:1] + np.array([5e-324, 0.0]))
+    assert len(read) == 1
+    with pytest.warns(GraphsoftWarning, match="have no neighbors"):
+        bare.predict_proba(points[-1:] * 0)
+
+
 def test_distances_of_zero_between_different_rows(tmp_path):
     tiny = np.repeat(np.arange(20.0)[:, None], 2, axis=1)
     h = graphsoft.hierarchy(tiny, [3], n_neighbors=1, metric="chebyshev")

@@ -62,7 +62,14 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
     )
     between = steps_between(h.graph, h[0].memberships) if steps else None
     columns = None if h.features is None else h.features.columns
-    write_summary(directory, Summary(plan, levels, h.report, h.settings, columns, h.cluster_names, between))
+    bare, least = None, None
+    if features is not None:
+        lonely = [site for site in range(len(first)) if not h.graph.adjacency[[first[site]]].nnz]
+        site = min(lonely, key=lambda each: first[each], default=None)
+        bare = None if site is None else (int(home[site]), int(place[site]))
+        least = float(h._reference.lists.scales.min())
+    summary = Summary(plan, levels, h.report, h.settings, columns, h.cluster_names, between, bare, least)
+    write_summary(directory, summary)
     return StoredHierarchy.open(directory)
 
 
