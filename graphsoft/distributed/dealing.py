@@ -30,6 +30,7 @@ from graphsoft.errors import InputError
 from graphsoft.graph.adjacency import MODEST, TOLERANCE
 from graphsoft.kernels import read_only
 from graphsoft.kernels.adjacency import row_sums
+from graphsoft.linalg.csr import index_type
 
 __all__ = ["bytes_needed", "deal"]
 
@@ -208,7 +209,7 @@ def sort_block(
 def _degrees(ptr: Array, weights: Array) -> Array:
     """Sum the rows as a graph in memory does, with the same types and so the same compiled loop."""
     degrees = np.empty(len(ptr) - 1)
-    small = ptr.astype(np.int32) if ptr[-1] <= np.iinfo(np.int32).max else ptr
+    small = ptr.astype(index_type(int(ptr[-1])), copy=False)
     row_sums(read_only(small), read_only(weights), 0, len(degrees), degrees)
     return degrees
 

@@ -146,7 +146,7 @@ def routed_rows(
     chunks : int
     sparse : bool
     size : sequence of int
-        How many rows there are to be read, and entries if they are sparse; or more.
+        How many rows there are at most, and how many entries if they are sparse.
     lent : bool
         Whether to read those that are lent, too.
     only : ndarray, optional

@@ -12,7 +12,7 @@ from graphsoft.distributed.executors import InThisProcess
 from graphsoft.distributed.run import Run, planned_stages
 from graphsoft.distributed.status import status
 from graphsoft.storage import container
-from graphsoft.storage.atomic import write_atomic
+from graphsoft.storage.atomic import write_whole
 from shared.runs import LEVELS, digest, nested_clouds
 from shared.toy_stages import PARTS, executions, make, run_stages
 
@@ -163,10 +163,10 @@ def test_disk_that_is_full_between_tasks(monkeypatch, tmp_path, full):
     def write(path, writer):
         if Path(path).name == full and Path(path).parent in (tmp_path, tmp_path / "given"):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        write_atomic(path, writer)
+        write_whole(path, writer)
 
-    for module in (files, plan, container):
-        monkeypatch.setattr(module, "write_atomic", write)
+    for module, name in ((files, "write_whole"), (plan, "write_atomic"), (container, "write_atomic")):
+        monkeypatch.setattr(module, name, write)
     with pytest.raises(graphsoft.RunStopped, match=rf"^{full}: the disk is full .*make room"):
         graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
     monkeypatch.undo()
