@@ -25,7 +25,7 @@ OF_A_SAMPLE = (
     "circles", "compare", "describe", "distinctive", "features", "graph", "layout", "partial_update",
     "to_graphrag",
 )  # fmt: skip
-LEVEL_OF_A_SAMPLE = ("degrees", "entropy", "equivalent_adjacency", "margin")
+LEVEL_OF_A_SAMPLE = ("degrees", "equivalent_adjacency", "margin")
 KINDS = (
     "float64", "float32", "sparse", "data frame", "duplicates", "graph", "distances", "polish=False",
     "min_children", "mixed methods",
@@ -97,15 +97,31 @@ def test_labels_are_the_same(pair):
         assert (one.labels == other.labels).all()
 
 
+def test_how_sure_each_point_is_is_the_same(pair, tmp_path):
+    h, stored, _ = pair
+    for one, other in zip(stored, h, strict=True):
+        most = other.memberships.toarray().max(axis=1)
+        for found, expected in ((one.probability, most), (one.entropy, other.entropy)):
+            assert np.asarray(found).dtype == found.dtype == found[[0]].dtype == np.float32
+            assert (np.asarray(found) == expected.astype(np.float32)).all()
+            assert (found[::-7] == expected[::-7].astype(np.float32)).all()
+            assert (found.to_dask().compute() == np.asarray(found)).all()
+            found.to_npy(tmp_path / "column.npy")
+            assert (np.load(tmp_path / "column.npy") == found).all()
+
+
 def test_tables_of_the_points_are_the_same(twins, tmp_path):
     h, stored = (each.name_clusters({"1-0": "fruit"}) for each in twins)
     stored.to_csv(tmp_path / "points.csv")
     stored.to_parquet(tmp_path / "points.parquet")
     expected = h.to_frame()
-    columns = ["point", "level_0", "level_1", "name_1"]
+    columns = [
+        "point", "level_0", "probability_0", "entropy_0", "level_1", "name_1", "probability_1", "entropy_1",
+    ]  # fmt: skip
+    assert list(expected.columns) == columns
     for found in (pd.read_csv(tmp_path / "points.csv"), pd.read_parquet(tmp_path / "points.parquet")):
         assert list(found.columns) == columns
-        pd.testing.assert_frame_equal(found, expected[columns], check_dtype=False)
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-6)
 
 
 def test_new_points_get_the_same_memberships(pair):
