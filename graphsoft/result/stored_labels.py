@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
@@ -18,8 +17,8 @@ __all__ = ["StoredColumn", "StoredEntropy", "StoredLabels", "StoredProbability"]
 class StoredColumn(StoredRows):
     """A number for every point, on a level, which stay on disk.
 
-    ``column[5]``, ``column[10:20]`` and ``column[[7, 3]]`` read the chunks that they need. ``np.asarray``
-    reads all of them, which takes 4 bytes a point.
+    ``column[5]``, ``column[10:20]``, ``column[[7, 3]]`` and ``column[mask]`` read the chunks that they need.
+    Comparisons and ``np.asarray`` read all of them, which takes 4 bytes a point.
 
     Attributes
     ----------
@@ -49,10 +48,6 @@ class StoredColumn(StoredRows):
         for chunk in self.files.plan.chunks:
             yield range(*self.files.plan.chunk(chunk)), self.chunk(chunk)
 
-    @abstractmethod
-    def chunk(self, number: int) -> Array:
-        """Read the numbers of a chunk of rows."""
-
     def to_dask(self) -> Any:
         """Make a Dask array with a block for each chunk, read when it is needed.
 
@@ -70,6 +65,18 @@ class StoredColumn(StoredRows):
 
     def __ne__(self, other: object) -> Any:
         return np.asarray(self) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return np.asarray(self) < other
+
+    def __le__(self, other: Any) -> Any:
+        return np.asarray(self) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return np.asarray(self) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return np.asarray(self) >= other
 
     # as arrays have none
     __hash__ = None  # type: ignore[assignment]
@@ -119,22 +126,19 @@ class StoredLabels(StoredColumn):
 
     dtype = np.dtype(np.int32)
 
-    def chunk(self, number: int) -> Array:
-        """Read the labels of a chunk of rows."""
-        return self.files.labels(number, self.level)
+    def _read(self, chunk: int) -> Array:
+        return self.files.labels(chunk, self.level)
 
 
 class StoredProbability(StoredColumn):
     """The membership of every point in its likeliest cluster, float32."""
 
-    def chunk(self, number: int) -> Array:
-        """Read the probabilities of a chunk of rows."""
-        return self.files.probability(number, self.level)
+    def _read(self, chunk: int) -> Array:
+        return self.files.probability(chunk, self.level)
 
 
 class StoredEntropy(StoredColumn):
     """How torn every point is between the clusters of a level, in nats, float32."""
 
-    def chunk(self, number: int) -> Array:
-        """Read the entropies of a chunk of rows."""
-        return self.files.entropy(number, self.level)
+    def _read(self, chunk: int) -> Array:
+        return self.files.entropy(chunk, self.level)

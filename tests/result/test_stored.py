@@ -94,6 +94,10 @@ def test_labels_are_the_same(pair):
         assert one.labels[-1] == other.labels[-1]
         assert ((one.labels == 1) == (other.labels == 1)).all()
         assert ((one.labels != 1) == (other.labels != 1)).all()
+        assert ((one.labels > 1) == (other.labels > 1)).all()
+        assert ((one.labels < 1) == (other.labels < 1)).all()
+        assert ((one.labels >= 1) == (other.labels >= 1)).all()
+        assert ((one.labels <= 1) == (other.labels <= 1)).all()
         assert (one.labels == other.labels).all()
 
 
@@ -330,6 +334,35 @@ def test_any_index_means_what_it_means_in_memory(twins, ids, cut, one):
     found = stored[1].memberships[ids]
     assert found.shape == (len(ids), 3)
     assert not ids or apart(found, h[1].memberships[np.array(ids)]) < 1e-12
+
+
+def test_a_mask_takes_its_rows(twins):
+    h, stored = twins
+    for mask in (h[0].labels == 1, np.zeros(60, dtype=bool), (h[0].labels == 2).tolist()):
+        rows = np.flatnonzero(mask)
+        assert stored[0].memberships[mask].shape == (len(rows), 6)
+        assert not len(rows) or apart(stored[0].memberships[mask], h[0].memberships[rows]) < 1e-12
+        assert stored[1].labels[mask].tolist() == h[1].labels[rows].tolist()
+    for rows in (stored[0].memberships, stored[0].labels):
+        with pytest.raises(InputError, match="got a mask of 59 entries, and there are 60 rows"):
+            rows[np.ones(59, dtype=bool)]
+        with pytest.raises(InputError, match=r"got \(1, 2\)"):
+            rows[1, 2]
+        for one in (True, np.True_):
+            with pytest.raises(InputError, match="rows: got"):
+                rows[one]
+
+
+@pytest.mark.parametrize("of", ["memberships", "labels", "entropy"])
+def test_chunks_are_numbered(twins, of):
+    column = getattr(twins[1][0], of)
+    last = column.chunk(-1)
+    assert apart(last, column[55:60]) == 0
+    with pytest.raises(IndexError, match="there is no chunk 9: there are 6, from 0 to 5"):
+        column.chunk(9)
+    for wrong in (True, "a", 1.5):
+        with pytest.raises(InputError, match=rf"chunk: got {wrong!r}"):
+            column.chunk(wrong)
 
 
 def test_only_what_is_needed_is_read(twins, monkeypatch):
