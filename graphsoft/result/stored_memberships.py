@@ -67,9 +67,10 @@ class StoredMemberships(StoredRows):
         """Make a Dask array with a block for each chunk of rows, in the order of the input.
 
         Blocks are sparse: ``csr_array`` objects of shape (rows, m), read when they are needed.
-        Workers must see the directory. This makes them dense::
+        Workers must see the directory. Dask cannot reduce or multiply sparse blocks: ``sum``, ``mean``,
+        ``argmax`` and ``@`` fail. They work on dense ones, of 8 bytes for each row and cluster::
 
-            array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
+            dense = array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
 
         The rows of a chunk are in many parts. If rows are in random order, nearly all of what is stored is
         read for each chunk. To read all memberships, take `to_parquet` or `blocks`: they read each part once.

@@ -289,7 +289,14 @@ def test_dask_arrays(twins):
         assert isinstance(shares.blocks[1].compute(), sp.csr_array)
         assert apart(shares.compute(), other.memberships) < 1e-12
         dense = shares.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
+        whole = other.memberships.toarray()
         assert np.allclose(dense.sum(axis=1).compute(), 1.0)
+        assert np.allclose(dense.sum(axis=0).compute(), whole.sum(axis=0))
+        assert np.allclose(dense.mean(axis=0).compute(), whole.mean(axis=0))
+        assert np.isclose(dense.sum().compute(), 60)
+        assert (dense.argmax(axis=1).compute() == other.labels).all()
+        assert np.allclose((dense @ np.arange(whole.shape[1])).compute(), whole @ np.arange(whole.shape[1]))
+        assert np.allclose((dense.T @ dense).compute(), whole.T @ whole)
         assert labels.dtype == np.int32
         assert (labels[7:40].compute() == other.labels[7:40]).all()
 
