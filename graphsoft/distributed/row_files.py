@@ -261,7 +261,10 @@ def _damaged(path: str, error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno is not None:
         return OSError(*error.args)  # of the system, which may succeed later
     reason = " ".join(str(error).split())[:100]
-    return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", DAMAGED)
+    # the words of HDF5 for a file that a program, perhaps this one, holds open in another way
+    held = "locking flag" in reason or "already open" in reason
+    remedy = "close it where it is open, in this program or another one" if held else DAMAGED
+    return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", remedy)
 
 
 def _listed(path: Any) -> list[str]:

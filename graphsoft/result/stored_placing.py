@@ -95,7 +95,11 @@ def place(
 
 def _check_fit(files: StoredFiles, source: Source) -> None:
     check_width(source.d, [files.plan.features], "features")
-    refuse_columns(source.columns, files.summary.columns)
+    remedy = (
+        "take h.summary.columns in their order: frame[list(h.summary.columns)], or of Parquet files "
+        "rows_in_files(path, columns=h.summary.columns)"
+    )
+    refuse_columns(source.columns, files.summary.columns, remedy)
 
 
 def _plan(

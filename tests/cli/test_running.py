@@ -210,7 +210,18 @@ def test_results_on_disk_are_looked_at(stored, tmp_path, capsys):
     assert (tmp_path / "page.html").stat().st_size > 100_000
     for name in ("describe", "compare"):
         assert run(name, d, *[d] * (name == "compare")) == 1
-        assert "is not looked at as a whole" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert (
+            "is not looked at as a whole. Remedy: use graphsoft info or explore, or graphsoft convert" in err
+        )
+    for name in ("points.graphml", "points.gexf"):
+        assert run("convert", d, tmp_path / name, "--of", "points") == 1
+        assert "Remedy: leave it out, or use .csv or .parquet." in capsys.readouterr().err
+
+
+def test_a_folder_where_one_file_is_read(parts, tmp_path, capsys):
+    assert run("hierarchy", tmp_path, "--levels", "6,3") == 1
+    assert "is no file, but a folder. Remedy: name one file; graphsoft run" in capsys.readouterr().err
 
 
 def test_new_points_of_a_file(stored, tmp_path, capsys):
@@ -264,7 +275,11 @@ def test_columns_of_new_points_in_tables(tmp_path, capsys):
         (["--directory", "d", "--header"], "--header: has no meaning with --directory"),
         (["--directory", "d", "--format", "csv"], "--format: has no meaning with --directory"),
         (["--workers", "2"], "--workers: has no meaning without --directory"),
-        ([], "folder"),
+        (
+            [],
+            "input: 'new' is no file, but a folder. Remedy: name one file; graphsoft run, and graphsoft "
+            "predict with --directory, read folders.",
+        ),
     ],
 )
 def test_mistakes_with_new_points(stored, arguments, words, tmp_path, monkeypatch, capsys):

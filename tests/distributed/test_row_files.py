@@ -254,6 +254,16 @@ def test_names_of_variables_are_the_columns(tmp_path):
             rows_in_files(path, part="obsm/X_pca")
 
 
+def test_a_file_that_this_program_holds_open(tmp_path):
+    import h5py
+
+    folder, _ = write_parts(tmp_path / "one", TABLE, "h5ad")
+    (path,) = folder.iterdir()
+    with h5py.File(path, "a"), pytest.raises(InputError, match="Remedy: close it where it is open"):
+        rows_in_files(path)
+    assert rows_in_files(path).n == len(TABLE)
+
+
 def test_directories_of_runs_are_not_among_the_files(tmp_path):
     np.save(tmp_path / "part.npy", np.eye(3))
     with held(tmp_path / "run"):

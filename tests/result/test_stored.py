@@ -281,6 +281,13 @@ def test_all_that_a_hierarchy_has_is_there_or_says_what_to_do(twins):
             ask()
 
 
+def test_a_number_of_clusters_is_sought_in_a_sample(twins):
+    _, stored = twins
+    with pytest.raises(InputError, match=r"or of h\.sample\(10_000\) if it is on disk"):
+        graphsoft.suggest_levels(stored)
+    assert graphsoft.suggest_levels(stored.sample(10_000).graph).clusters >= 2
+
+
 def test_dask_arrays(twins):
     h, stored = twins
     for one, other in zip(stored, h, strict=True):

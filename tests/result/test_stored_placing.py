@@ -294,6 +294,17 @@ def test_hierarchies_that_know_no_new_points(tmp_path):
         model.predict(frame[frame.columns[::-1]], directory=tmp_path / "answer")
 
 
+def test_parquet_with_columns_in_another_order(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
+    h = stored_twin(graphsoft.hierarchy(frame, [8], n_neighbors=6), tmp_path / "model")
+    path = tmp_path / "other.parquet"
+    frame[frame.columns[::-1]].to_parquet(path)
+    with pytest.raises(InputError, match=r"rows_in_files\(path, columns=h\.summary\.columns\)"):
+        h.predict(path, directory=tmp_path / "answer")
+    rows = graphsoft.rows_in_files(path, columns=h.summary.columns)
+    assert (h.predict(rows, directory=tmp_path / "answer") == h.predict(frame)).all()
+
+
 def test_a_partition_is_read_for_as_many_rows_as_a_chunk_has(stored, tmp_path, monkeypatch):
     read, points = [], stored_placing.OldPoints
     monkeypatch.setattr(stored_placing, "chunk_rows_of", lambda row_bytes, memory: 16)
