@@ -70,6 +70,14 @@ def test_only_what_was_asked_for_is_passed_on(library, parts, tmp_path):
     }  # fmt: skip
 
 
+def test_columns_of_tables(library, tmp_path):
+    pd.DataFrame(POINTS, columns=["a", "b", "c"]).assign(kind="x").to_parquet(tmp_path / "points.parquet")
+    given = ("run", tmp_path / "points.parquet", "--levels", "6,3", "--directory", "d", "--quiet")
+    assert run(*given, "--drop", "kind,b") == 0
+    assert run(*given, "--columns", "a,c") == 0
+    assert library[0][0].columns == library[1][0].columns == ("a", "c")
+
+
 def test_edges_make_a_graph(library, tmp_path):
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "karate.edges", data=["weight"])
     given = ("run", tmp_path / "karate.edges", "--edges", "--levels", "6,3", "--directory", "d", "--quiet")
@@ -122,6 +130,7 @@ def test_what_is_written(library, parts, stored, tmp_path, capsys):
         (["run", "x.npy", "--levels", "3", "--directory", "d"], 1, "x.npy"),
         (["run", "-", "--levels", "3", "--directory", "d"], 1, "standard input"),
         (["run", "x.edges", "--edges", "--part", "X", "--levels", "3", "--directory", "d"], 1, "--part"),
+        (["run", "x.edges", "--edges", "--drop", "X", "--levels", "3", "--directory", "d"], 1, "--drop"),
         (["info", "."], 1, "input: there is no run"),
         (["explore", ".", "-o", "page.html"], 1, "input: '.' has no hierarchy.gs"),
         (["info", "nowhere"], 1, "there is no file 'nowhere'"),
