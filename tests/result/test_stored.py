@@ -245,6 +245,13 @@ def test_points_flows_and_torn_points_are_the_same(pair):
         stored.point(10**6)
 
 
+def test_clusters_without_a_point_in_both(tmp_path):
+    h = graphsoft.hierarchy(np.repeat([[0.0], [9.0]], 20, axis=0) + np.arange(40)[:, None] / 100, [4, 2])
+    for each in (h, stored_twin(h, tmp_path)):
+        assert len(each.between("1-0", "1-1")) == 0
+        assert str(each.between("1-0", "1-1")) == "no point has a share of both 1-0 and 1-1"
+
+
 def test_tables_of_the_clusters_are_the_same(pair, tmp_path):
     h, stored, _ = pair
     found, expected = stored.to_frame("clusters"), h.to_frame("clusters")
