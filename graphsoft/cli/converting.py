@@ -21,23 +21,20 @@ from graphsoft.result.stored_points import StoredPoints
 
 __all__ = ["convert_file"]
 
-# By the ending of the file: the method that writes it, and what it may be asked to write, the usual first.
-WRITERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    ".json": ("to_json", ()),
-    ".nwk": ("to_newick", ()),
-    ".graphml": ("to_graphml", ("tree", "points")),
-    ".gexf": ("to_gexf", ("tree", "points")),
-    ".csv": ("to_csv", ("points", "clusters")),
-    ".parquet": ("to_parquet", ("points", "clusters")),
-    ".graphsoft": ("save", ()),
-}
-# What can be written of a hierarchy on disk: its tree, and a table of the likeliest clusters of all points.
-OF_STORED = (".json", ".nwk", ".graphml", ".gexf", ".csv", ".parquet")
-TABLES = (".csv", ".parquet")
-KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
-    Hierarchy: ("a hierarchy", tuple(WRITERS)),
-    StoredHierarchy: ("a hierarchy on disk", OF_STORED),
-    StoredPoints: ("what holds new points", TABLES),
+# By the ending of the file: the method that writes it.
+WRITERS = {
+    ".json": "to_json", ".nwk": "to_newick", ".graphml": "to_graphml", ".gexf": "to_gexf", ".csv": "to_csv",
+    ".parquet": "to_parquet", ".graphsoft": "save",
+}  # fmt: skip
+# By the ending: what may be asked for, the usual first. Points on disk may be too many for a graph in a file.
+Choices = dict[str, tuple[str, ...]]
+TREE: Choices = {".json": (), ".nwk": (), ".graphml": ("tree",), ".gexf": ("tree",)}
+TABLES: Choices = {".csv": ("points", "clusters"), ".parquet": ("points", "clusters")}
+GRAPHS: Choices = {".graphml": ("tree", "points"), ".gexf": ("tree", "points")}
+KINDS: dict[type, tuple[str, Choices]] = {
+    Hierarchy: ("a hierarchy", {**TREE, **GRAPHS, **TABLES, ".graphsoft": ()}),
+    StoredHierarchy: ("a hierarchy on disk", {**TREE, **TABLES}),
+    StoredPoints: ("what holds new points", dict.fromkeys(TABLES, ("points",))),
 }
 
 
@@ -74,11 +71,11 @@ def _write_hierarchy(h: Hierarchy | StoredHierarchy | StoredPoints, target: str,
     kind, known = KINDS[type(h)]
     if ending not in known:
         raise InputError("output", f"{kind} cannot be written as {ending!r}", f"use {' or '.join(known)}")
-    write, parts = WRITERS[ending]
-    if of is not None and of not in parts:
-        remedy = f"leave it out, or use {' or '.join(each for each in known if of in WRITERS[each][1])}"
+    if of is not None and of not in known[ending]:
+        others = " or ".join(each for each, choices in known.items() if of in choices)
+        remedy = f"leave it out, or use {others}" if others else "leave it out"
         raise InputError("of", f"a {ending} file has no choice of {of}", remedy)
-    getattr(h, write)(target, *(() if of is None else (of,)))
+    getattr(h, WRITERS[ending])(target, *(() if of is None else (of,)))
 
 
 def _read_names(path: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -93,6 +94,9 @@ def as_given(options: Mapping[str, Any], progress: Progress | None) -> Given:
 
 def read_file(options: Mapping[str, Any], progress: Progress | None = None, **others: Any) -> Dataset:
     """Read what the options say; `others` replace some of them."""
+    if os.path.isdir(options["input"]):
+        remedy = "name one file; graphsoft run, and graphsoft predict with --directory, read folders"
+        raise InputError("path", f"{options['input']!r} is no file, but a folder", remedy)
     asked: dict[str, Any] = {name: options[name] for name in READ if options.get(name) is not None}
     if progress is not None:
         progress("reading", 0, 1)

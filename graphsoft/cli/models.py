@@ -226,7 +226,8 @@ def _hierarchy(name: str) -> Hierarchy:
     found = _model(name)
     if isinstance(found, StoredHierarchy):
         problem = f"{name!r} is a hierarchy on disk, which is not looked at as a whole"
-        raise InputError("model", problem, "take a sample in Python: graphsoft.load(name).sample(10_000)")
+        remedy = "use graphsoft info or explore, or graphsoft convert with --of clusters, which makes a table"
+        raise InputError("model", problem, remedy)
     if not isinstance(found, Hierarchy):
         problem = f"{name!r} holds a {type(found).__name__.lower()}, not a hierarchy"
         raise InputError("model", problem, "give a file that graphsoft hierarchy --save wrote")

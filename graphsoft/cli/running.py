@@ -37,6 +37,7 @@ PASSED = (
 )  # fmt: skip
 @click.option("--edges", is_flag=True, help="the files hold the edges of a graph")
 @click.option("--columns", type=Titles(), metavar="A,B,...", help="of tables, the columns to read")
+@click.option("--drop", type=Titles(), metavar="A,B,...", help="of tables, the columns to leave out")
 @click.option("--part", metavar="PART", help="of h5ad and zarr, what to read, such as obsm/X_pca (X)")
 @shared.working
 @click.option(
@@ -95,16 +96,17 @@ def _data(options: dict[str, Any]) -> Any:
     if "-" in files:
         remedy = "name files, which can be read again and by several processes"
         raise InputError("files", "the standard input cannot be read in parts", remedy)
-    columns, part = options["columns"], options["part"]
+    columns, drop, part = options["columns"], options["drop"], options["part"]
     if options["edges"]:
         from graphsoft.distributed.edge_files import partitioned_graph
 
-        if part is not None:
-            raise InputError("part", "is of no use for edges", "leave it out")
+        for name, value in (("drop", drop), ("part", part)):
+            if value is not None:
+                raise InputError(name, "is of no use for edges", "leave it out")
         return partitioned_graph(paths, columns=columns)
     from graphsoft.distributed.row_files import rows_in_files
 
-    return rows_in_files(paths, columns=columns, part=part)
+    return rows_in_files(paths, columns=columns, drop=drop, part=part)
 
 
 # Ctrl-C in a terminal reaches all processes. Workers leave it to this one, which ends them.

@@ -23,9 +23,9 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.engine.blocks import Seen, added
 from graphsoft.fitting.descending import Descended
 from graphsoft.fitting.numbering import by_mass, with_columns
-from graphsoft.linalg.memberships import likeliest, rows_to_one
+from graphsoft.linalg.memberships import entropies, largest_shares, likeliest, rows_to_one
 
-__all__ = ["LASTING", "check_result", "finish", "lasting_files"]
+__all__ = ["LASTING", "check_result", "columns_of", "finish", "lasting_files"]
 
 # Stages whose files belong to the result; "points" and "cells" are of points only.
 LASTING = ("rows", "points", "graph", "cells", "memberships", "homes")
@@ -99,6 +99,24 @@ def check_result(run: Run, plan: Plan) -> None:
     name = "check-files"
     run.undo(name)  # what was seen before does not count
     run.stage(name, check_files, plan.parts, files=lasting_files(plan), partitions=plan.partitions)
+
+
+def columns_of(memberships: sp.csr_array, level: int) -> dict[str, Array]:
+    """Compute what is kept of every point by itself: its likeliest cluster, and how sure that is.
+
+    Examples
+    --------
+    >>> for name, values in columns_of(sp.csr_array([[0.25, 0.75], [1.0, 0.0]]), 1).items():
+    ...     print(name, values.dtype, values.round(2).tolist())
+    labels-1 int32 [1, 0]
+    probability-1 float32 [0.75, 1.0]
+    entropy-1 float32 [0.5600000023841858, 0.0]
+    """
+    return {
+        f"labels-{level}": likeliest(memberships),
+        f"probability-{level}": largest_shares(memberships).astype(np.float32),
+        f"entropy-{level}": entropies(memberships).astype(np.float32),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +194,7 @@ def write_memberships(where: Where, *, of: str) -> None:
 
 
 def send_home(where: Where, *, levels: int, rows: int, chunk_rows: int) -> None:
-    """Write for every chunk which of its rows this partition has, where they are, and their labels.
+    """Write for every chunk which of its rows this partition has, where they are, and `columns_of` them.
 
     Also writes how many rows each cluster has in this partition.
     """
@@ -188,33 +206,41 @@ def send_home(where: Where, *, levels: int, rows: int, chunk_rows: int) -> None:
         own, node = file.array("rows"), file.array("node")
     home = np.empty((len(own), 2 + levels), dtype=np.int32)
     home[:, 0], home[:, 1] = own % chunk_rows, node
-    arrays: dict[str, Array] = {"home": home}
+    sure = np.empty((len(own), 2 * levels), dtype=np.float32)
+    arrays: dict[str, Array] = {"home": home, "sure": sure}
     for level in range(levels):
         upper = reduce(matmul, parents[:level], memberships)
-        labels = likeliest(rows_to_one(upper.tocsr()) if level else upper)
-        home[:, 2 + level] = labels[node]
+        columns = columns_of(rows_to_one(upper.tocsr()) if level else upper, level)
+        home[:, 2 + level] = columns[f"labels-{level}"][node]
+        sure[:, 2 * level] = columns[f"probability-{level}"][node]
+        sure[:, 2 * level + 1] = columns[f"entropy-{level}"][node]
         arrays[f"sizes-{level}"] = np.bincount(home[:, 2 + level], minlength=upper.shape[1])
     starts = np.arange(0, rows, chunk_rows)
-    where.write(arrays, {"home": np.append(np.searchsorted(own, starts), len(own))})
+    where.write(arrays, dict.fromkeys(("home", "sure"), np.append(np.searchsorted(own, starts), len(own))))
 
 
 def write_homes(where: Where, *, levels: int, rows: int, chunk_rows: int, partitions: int) -> None:
     """Put together what the partitions say of the rows of a chunk."""
     start = where.part * chunk_rows
     found = np.full((1 + 1 + levels, min(chunk_rows, rows - start)), -1, dtype=np.int32)
+    sure = np.empty((2 * levels, found.shape[1]), dtype=np.float32)
     sent = 0
     for part in range(partitions):
         with where.open("send-home", part) as file:
-            home = file.section("home", where.part)
+            home, sent_sure = (file.section(name, where.part) for name in ("home", "sure"))
         found[0, home[:, 0]] = part
+        sure[:, home[:, 0]] = sent_sure.T
         found[1:, home[:, 0]] = home[:, 1:].T
         sent += len(home)
     if sent != found.shape[1] or found.min(initial=0) < 0:
         missing = np.flatnonzero(found[0] < 0)
         row = f"row {start + missing[0]} is in none" if len(missing) else "a row is in several"
         raise RuntimeError(f"{row} of the {partitions} partitions")
-    labels = {f"labels-{level}": found[2 + level] for level in range(levels)}
-    where.write({"part": found[0], "place": found[1], **labels})
+    arrays = {"part": found[0], "place": found[1]}
+    for level in range(levels):
+        arrays[f"labels-{level}"] = found[2 + level]
+        arrays[f"probability-{level}"], arrays[f"entropy-{level}"] = sure[2 * level : 2 * level + 2]
+    where.write(arrays)
 
 
 def check_files(where: Where, *, files: Mapping[str, range], partitions: int) -> None:

@@ -27,7 +27,7 @@ from graphsoft.input.large_numbers import LARGER_UNIT, first_rounded
 __all__ = ["ParquetRows", "parquet_rows"]
 
 FEWEST = 256  # rows in a batch, because each column of it takes time of its own
-NUMBERS = "leave it out: name the others by rows_in_files(path, columns=[...]), or --columns A,B"
+NUMBERS = "leave it out: say so by rows_in_files(path, drop=[...]), or --drop A,B"
 GAPS = "fill the gaps, or leave out the rows or the column"
 
 
@@ -140,12 +140,12 @@ class ParquetRows:
             raise InputError("X", problem, GAPS)
 
 
-def parquet_rows(path: str, columns: Sequence[str] | None) -> ParquetRows:
-    """Read the header of a Parquet file, and choose its columns."""
+def parquet_rows(path: str, columns: Sequence[str] | None, drop: Sequence[str] = ()) -> ParquetRows:
+    """Read the header of a Parquet file, and choose its columns: those named, or all but those in `drop`."""
     with open_bytes(path) as file:
         opened, state = _opened(path, file), file_state(path, handle=file.fileno())
         schema = opened.schema_arrow
-        titles = _chosen(path, schema, columns)
+        titles = _chosen(path, schema, columns, drop)
         types = [schema.field(title).type for title in titles]
         groups = tuple(opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups))
         if min(groups, default=0) < 0 or sum(groups) != opened.metadata.num_rows:
@@ -169,18 +169,19 @@ def _opened(path: str, file: Any) -> Any:
         raise InputError("X", f"{path!r} is no Parquet file ({reason})", DAMAGED) from None
 
 
-def _chosen(path: str, schema: Any, columns: Sequence[str] | None) -> tuple[str, ...]:
+def _chosen(path: str, schema: Any, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:
     titles = list(schema.names)
     if len(set(titles)) < len(titles):
         raise InputError("X", f"{path!r} has two columns of the same name", "give each another name")
+    for argument, named in (("columns", columns or ()), ("drop", drop)):
+        for title in named:
+            if title not in titles:
+                held = ", ".join(map(repr, titles[:10])) + ", ..." * (len(titles) > 10)
+                raise InputError(argument, f"{path!r} has no column {title!r}", f"choose some of {held}")
     if columns is None:
         # pandas writes its index as a column, and says which one it is
         index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if name in titles]
-        columns = [title for title in titles if title not in index]
-    for title in columns:
-        if title not in titles:
-            held = ", ".join(map(repr, titles[:10])) + ", ..." * (len(titles) > 10)
-            raise InputError("columns", f"{path!r} has no column {title!r}", f"choose some of {held}")
+        columns = [title for title in titles if title not in index and title not in drop]
     if not columns:
         raise InputError("X", f"{path!r} has no columns", "give at least one feature")
     return tuple(columns)

@@ -42,7 +42,11 @@ PASSED = (InputError, ImportError, MemoryError)
 
 
 def rows_in_files(
-    path: PathLike | Sequence[PathLike], *, columns: Sequence[str] | None = None, part: str | None = None
+    path: PathLike | Sequence[PathLike],
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    part: str | None = None,
 ) -> RowsInFiles:
     """See the rows of files as one table, of which nothing is read but headers.
 
@@ -56,6 +60,8 @@ def rows_in_files(
     columns : sequence of str, optional
         The columns of parquet files to take. By default all but the index that pandas wrote; then all must
         hold numbers. A single column may hold lists of numbers, equally long in all rows.
+    drop : sequence of str, optional
+        In place of `columns`, the columns of parquet files to leave out.
     part : str, optional
         Which matrix of an h5ad file or of a zarr store of AnnData: ``"X"``, which is the default,
         ``"obsm/X_pca"``, or ``"layers/counts"``.
@@ -89,14 +95,18 @@ def rows_in_files(
             problem = f"{each!r} is a {form} file, but {paths[0]!r} is a {formats[0]} file"
             raise InputError("X", problem, "give files of one format")
     form = formats[0]
-    if columns is not None and form != "parquet":
-        raise InputError("columns", f"has no meaning for {form} files", "leave it out")
+    for name, titles in (("columns", columns), ("drop", drop)):
+        if titles is not None and form != "parquet":
+            raise InputError(name, f"has no meaning for {form} files", "leave it out")
+    if columns is not None and drop is not None:
+        raise InputError("drop", "is given together with columns", "give one of the two")
     if part is not None and form not in ("h5ad", "zarr"):
         raise InputError("part", f"has no meaning for {form} files", "leave it out")
-    chosen = None if columns is None else _names(columns)
+    chosen = None if columns is None else _names("columns", columns)
+    left_out = [] if drop is None else _names("drop", drop)
     files: list[RowFile] = []
     for each in paths:
-        files.append(_opened(each, form, chosen, part, files))
+        files.append(_opened(each, form, chosen, left_out, part, files))
     found = RowsInFiles(tuple(files), form)
     if form == "parquet" and found.columns is not None and columns is None:
         warn_of_columns(found.columns, np.empty((0, found.d)))
@@ -261,7 +271,10 @@ def _damaged(path: str, error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno is not None:
         return OSError(*error.args)  # of the system, which may succeed later
     reason = " ".join(str(error).split())[:100]
-    return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", DAMAGED)
+    # the words of HDF5 for a file that a program, perhaps this one, holds open in another way
+    held = "locking flag" in reason or "already open" in reason
+    remedy = "close it where it is open, in this program or another one" if held else DAMAGED
+    return InputError("X", f"{path!r} cannot be read ({type(error).__name__}: {reason})", remedy)
 
 
 def _listed(path: Any) -> list[str]:
@@ -323,22 +336,22 @@ def _format(path: str) -> str:
     return form
 
 
-def _names(columns: Any) -> list[str]:
+def _names(argument: str, columns: Any) -> list[str]:
     named = [columns] if isinstance(columns, str) else list(columns)
     if not named or not all(isinstance(name, str) for name in named) or len(set(named)) < len(named):
-        raise InputError("columns", f"got {shown(columns)}", "give the names of columns, each once")
+        raise InputError(argument, f"got {shown(columns)}", "give the names of columns, each once")
     return named
 
 
 def _opened(
-    path: str, form: str, columns: list[str] | None, part: str | None, before: list[RowFile]
+    path: str, form: str, columns: list[str] | None, drop: list[str], part: str | None, before: list[RowFile]
 ) -> RowFile:
     """Read the header of a file."""
     try:
         if form == "npy":
             return npy_rows(path)
         if form == "parquet":
-            found = parquet_rows(path, columns)
+            found = parquet_rows(path, columns, drop)
             if before and sorted(found.titles) == sorted(before[0].titles):  # type: ignore[attr-defined]
                 return parquet_rows(path, before[0].titles)  # type: ignore[attr-defined]
             return found

@@ -229,7 +229,10 @@ def _refuse_objects(data: Any, argument: str) -> None:
         )
         raise InputError(argument, "is an AnnData", remedy)
     if type(data).__module__.partition(".")[0] == "graphsoft":
-        remedy = "pass points or a graph, such as the .data of a file or the .graph of a hierarchy"
+        remedy = (
+            "pass points or a graph, such as the .data of a file or the .graph of a hierarchy, "
+            "or of h.sample(10_000) if it is on disk"
+        )
         raise InputError(argument, f"is a {type(data).__name__}", remedy)
 
 

@@ -111,6 +111,8 @@ class TornPoints:
         return len(self.points)
 
     def __str__(self) -> str:
+        if not len(self):
+            return "no point has a share of both {} and {}".format(*self.clusters)
         rows = [["point", *map(str, self.clusters)]]
         rows += [
             [short_name(name), f"{one:.2f}", f"{other:.2f}"]

@@ -140,12 +140,12 @@ def refuse_other_columns(X: Any, known: tuple[str, ...] | None) -> None:
     refuse_columns(frame_columns(X), known, "pass frame[list(h.features.columns)]")
 
 
-def refuse_columns(given: tuple[str, ...] | None, known: tuple[str, ...] | None, remedy: str = "") -> None:
+def refuse_columns(given: tuple[str, ...] | None, known: tuple[str, ...] | None, remedy: str) -> None:
     """Refuse other names of columns, or the same in another order; a table without names is trusted.
 
     Examples
     --------
-    >>> refuse_columns(None, ("width", "height"))
+    >>> refuse_columns(None, ("width", "height"), "take these")
     """
     if given is None or known is None or given == known:
         return
@@ -154,7 +154,7 @@ def refuse_columns(given: tuple[str, ...] | None, known: tuple[str, ...] | None,
     else:
         other = next(name for name in (*given, *known) if (name in given) != (name in known))
         problem = f"has other columns than the hierarchy, such as {shown(other)}"
-    raise InputError("X", problem, remedy or f"take the columns {', '.join(known[:8])}")
+    raise InputError("X", problem, remedy)
 
 
 def refuse_negative(rows: sp.csr_array) -> None:

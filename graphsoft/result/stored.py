@@ -24,7 +24,7 @@ from graphsoft.result.point import point
 from graphsoft.result.stored_answers import OfASample, flow, most_torn
 from graphsoft.result.stored_exploring import explore
 from graphsoft.result.stored_files import StoredFiles
-from graphsoft.result.stored_labels import StoredLabels
+from graphsoft.result.stored_labels import StoredEntropy, StoredLabels, StoredProbability
 from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_predicting import predict, predict_proba, transform
 from graphsoft.result.stored_result import StoredResult
@@ -48,6 +48,10 @@ class StoredLevel:
         ``p(cluster | point)``, on disk.
     labels : StoredLabels of shape (n,)
         The likeliest cluster of every point, on disk.
+    probability : StoredProbability of shape (n,)
+        The membership of every point in it, on disk.
+    entropy : StoredEntropy of shape (n,)
+        How torn every point is between clusters, in nats, on disk.
     parents : csr_array of shape (m, m_above) or None
         ``p(parent | cluster)``; None on the top level.
     mass : ndarray of shape (m,)
@@ -62,6 +66,8 @@ class StoredLevel:
 
     memberships: StoredMemberships
     labels: StoredLabels
+    probability: StoredProbability
+    entropy: StoredEntropy
     parents: sp.csr_array | None
     mass: Array
     sizes: Array
@@ -70,7 +76,6 @@ class StoredLevel:
 
     # What needs all points in memory.
     degrees = OfASample(OF_LEVELS)
-    entropy = OfASample(OF_LEVELS)
     equivalent_adjacency = OfASample(OF_LEVELS)
     margin = OfASample(OF_LEVELS)
 
@@ -119,8 +124,9 @@ class StoredHierarchy(StoredResult[StoredLevel]):
         """The levels, finest first."""
         return tuple(
             StoredLevel(
-                StoredMemberships(self.files, at), StoredLabels(self.files, at), each.parents, each.mass,
-                each.sizes, each.graph, self.report.levels[at],
+                StoredMemberships(self.files, at), StoredLabels(self.files, at),
+                StoredProbability(self.files, at), StoredEntropy(self.files, at),
+                each.parents, each.mass, each.sizes, each.graph, self.report.levels[at],
             )
             for at, each in enumerate(self.summary.levels)
         )  # fmt: skip

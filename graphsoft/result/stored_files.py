@@ -122,6 +122,23 @@ class FilesOfShares(ABC):
             self._check_chunk(chunk, labels, self.plan.levels[level])
         return labels.astype(np.int32, copy=False)
 
+    def probability(self, chunk: int, level: int) -> Array:
+        """Read the membership of each row of a chunk in its likeliest cluster."""
+        return self._sureness("probability", chunk, level)
+
+    def entropy(self, chunk: int, level: int) -> Array:
+        """Read how torn each row of a chunk is between clusters, in nats."""
+        return self._sureness("entropy", chunk, level)
+
+    def _sureness(self, name: str, chunk: int, level: int) -> Array:
+        start, stop = self.plan.chunk(chunk)
+        with self.open(self.of_labels, chunk) as file:
+            values = _whole(file, f"{name}-{level}", "f")
+            sound = (values > 0) & (values <= 1) if name == "probability" else values >= 0
+            if values.shape != (stop - start,) or not (sound & np.isfinite(values)).all():
+                raise ValueError(f"{name} that is none")
+        return values.astype(np.float32, copy=False)
+
     def _check_chunk(self, chunk: int, values: Array, limit: int) -> None:
         start, stop = self.plan.chunk(chunk)
         if values.shape != (stop - start,) or values.min() < 0 or values.max() >= limit:

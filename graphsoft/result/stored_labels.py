@@ -1,9 +1,9 @@
-"""Labels on disk: the likeliest cluster of every point, in the order of the input."""
+"""Columns on disk, in the order of the input: the likeliest cluster of every point, and how sure it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -11,23 +11,23 @@ from graphsoft.aliases import Array
 from graphsoft.result.stored_rows import StoredRows, by_chunk
 from graphsoft.storage.atomic import PathLike, write_atomic
 
-__all__ = ["StoredLabels"]
+__all__ = ["StoredColumn", "StoredEntropy", "StoredLabels", "StoredProbability"]
 
 
-class StoredLabels(StoredRows):
-    """The likeliest cluster of every point on a level, int32, which stay on disk.
+class StoredColumn(StoredRows):
+    """A number for every point, on a level, which stay on disk.
 
-    ``labels[5]``, ``labels[10:20]`` and ``labels[[7, 3]]`` read the chunks that they need. ``np.asarray``
-    reads all of them, which takes 4 bytes a point.
+    ``column[5]``, ``column[10:20]``, ``column[[7, 3]]`` and ``column[mask]`` read the chunks that they need.
+    Comparisons and ``np.asarray`` read all of them, which takes 4 bytes a point.
 
     Attributes
     ----------
-    files : StoredFiles
+    files : FilesOfShares
     level : int
     """
 
-    dtype = np.dtype(np.int32)
-    ndim = 1
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
+    ndim: ClassVar[int] = 1
 
     @property
     def shape(self) -> tuple[int]:
@@ -40,17 +40,13 @@ class StoredLabels(StoredRows):
         found = self._at(self.numbers(index))
         return found[0] if isinstance(index, int | np.integer) else found
 
-    def __iter__(self) -> Iterator[np.int32]:
-        return (label for _, labels in self.blocks() for label in labels)
+    def __iter__(self) -> Iterator[Any]:
+        return (value for _, values in self.blocks() for value in values)
 
     def blocks(self) -> Iterator[tuple[range, Array]]:
-        """Iterate over the chunks: which rows they have, and their labels."""
+        """Iterate over the chunks: which rows they have, and their numbers."""
         for chunk in self.files.plan.chunks:
             yield range(*self.files.plan.chunk(chunk)), self.chunk(chunk)
-
-    def chunk(self, number: int) -> Array:
-        """Read the labels of a chunk of rows."""
-        return self.files.labels(number, self.level)
 
     def to_dask(self) -> Any:
         """Make a Dask array with a block for each chunk, read when it is needed.
@@ -61,14 +57,26 @@ class StoredLabels(StoredRows):
         -------
         dask.array.Array of shape (n,)
         """
-        return self._chunks_as_dask((), np.empty(0, dtype=np.int32))
+        return self._chunks_as_dask((), np.empty(0, dtype=self.dtype))
 
     def __eq__(self, other: object) -> Any:
-        """Compare every label, as an array does: ``labels == 3`` is a mask of the points of cluster 3."""
+        """Compare every number, as an array does: ``labels == 3`` is a mask of the points of cluster 3."""
         return np.asarray(self) == other
 
     def __ne__(self, other: object) -> Any:
         return np.asarray(self) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return np.asarray(self) < other
+
+    def __le__(self, other: Any) -> Any:
+        return np.asarray(self) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return np.asarray(self) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return np.asarray(self) >= other
 
     # as arrays have none
     __hash__ = None  # type: ignore[assignment]
@@ -77,16 +85,17 @@ class StoredLabels(StoredRows):
         """Write a file that ``np.load`` reads, whole or not at all."""
 
         def write(file: IO[bytes]) -> None:
-            header = {"descr": "<i4", "fortran_order": False, "shape": self.shape}
+            little = self.dtype.newbyteorder("<")
+            header = {"descr": little.str, "fortran_order": False, "shape": self.shape}
             np.lib.format.write_array_header_1_0(file, header)
-            for _, labels in self.blocks():
-                file.write(np.ascontiguousarray(labels, dtype="<i4").data)
+            for _, values in self.blocks():
+                file.write(np.ascontiguousarray(values, dtype=little).data)
 
         write_atomic(path, write)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("labels on disk cannot be an array without a copy")
+            raise ValueError("what is on disk cannot be an array without a copy")
         found = self._slice(slice(None))
         return found if dtype is None else found.astype(dtype, copy=False)
 
@@ -95,7 +104,7 @@ class StoredLabels(StoredRows):
         return self._rising(rows) if rows.step > 0 else self._rising(rows[::-1])[::-1].copy()
 
     def _rising(self, rows: range) -> Array:
-        found, done = np.empty(len(rows), dtype=np.int32), 0
+        found, done = np.empty(len(rows), dtype=self.dtype), 0
         while done < len(rows):
             chunk = rows[done] // self.files.plan.chunk_rows
             start = self.files.plan.chunk(chunk)[0]
@@ -105,8 +114,31 @@ class StoredLabels(StoredRows):
         return found
 
     def _at(self, rows: Array) -> Array:
-        found = np.empty(len(rows), dtype=np.int32)
+        found = np.empty(len(rows), dtype=self.dtype)
         for chunk, some in by_chunk(rows, self.files.plan.chunk_rows):
             start = self.files.plan.chunk(chunk)[0]
             found[some] = self.chunk(chunk)[rows[some] - start]
         return found
+
+
+class StoredLabels(StoredColumn):
+    """The likeliest cluster of every point on a level, int32."""
+
+    dtype = np.dtype(np.int32)
+
+    def _read(self, chunk: int) -> Array:
+        return self.files.labels(chunk, self.level)
+
+
+class StoredProbability(StoredColumn):
+    """The membership of every point in its likeliest cluster, float32."""
+
+    def _read(self, chunk: int) -> Array:
+        return self.files.probability(chunk, self.level)
+
+
+class StoredEntropy(StoredColumn):
+    """How torn every point is between the clusters of a level, in nats, float32."""
+
+    def _read(self, chunk: int) -> Array:
+        return self.files.entropy(chunk, self.level)

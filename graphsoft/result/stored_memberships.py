@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphsoft.aliases import Array
-from graphsoft.errors import InputError, imported, shown
-from graphsoft.result.stored_rows import StoredRows, nodes_of
+from graphsoft.errors import InputError, imported
+from graphsoft.result.stored_rows import StoredRows, nodes_of, numbered
 from graphsoft.storage.atomic import PathLike
 from graphsoft.storage.folders import check_new_folder, write_new_folder
 
@@ -45,7 +45,7 @@ class StoredMemberships(StoredRows):
         return f"{super().__repr__()[:-1]}, in {len(self.parts)} parts)"
 
     def __getitem__(self, index: Any) -> sp.csr_array:
-        """Read the memberships of some rows, as ``memberships[5]``, ``[10:20]`` or ``[[7, 3]]``.
+        """Read the memberships of some rows, as ``memberships[5]``, ``[10:20]``, ``[[7, 3]]`` or ``[mask]``.
 
         The result is always a csr_array, with the rows in the order in which they are given.
         """
@@ -63,17 +63,14 @@ class StoredMemberships(StoredRows):
         """Iterate over the parts: the numbers of their rows, and their memberships."""
         return (self._block(part) for part in self.parts)
 
-    def chunk(self, number: int) -> sp.csr_array:
-        """Read the memberships of a chunk of rows."""
-        return self.of_nodes(*self.files.homes(number))
-
     def to_dask(self) -> Any:
         """Make a Dask array with a block for each chunk of rows, in the order of the input.
 
         Blocks are sparse: ``csr_array`` objects of shape (rows, m), read when they are needed.
-        Workers must see the directory. This makes them dense::
+        Workers must see the directory. Dask cannot reduce or multiply sparse blocks: ``sum``, ``mean``,
+        ``argmax`` and ``@`` fail. They work on dense ones, of 8 bytes for each row and cluster::
 
-            array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
+            dense = array.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
 
         The rows of a chunk are in many parts. If rows are in random order, nearly all of what is stored is
         read for each chunk. To read all memberships, take `to_parquet` or `blocks`: they read each part once.
@@ -114,7 +111,7 @@ class StoredMemberships(StoredRows):
         write_new_folder(path, write)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        remedy = "take blocks(), rows(ids), to_dask() or to_parquet(path)"
+        remedy = "take blocks(), memberships[ids], to_dask() or to_parquet(path)"
         raise InputError("memberships", "are on disk, and may not fit into memory", remedy)
 
     def of_nodes(self, part: Array, place: Array) -> sp.csr_array:
@@ -131,15 +128,12 @@ class StoredMemberships(StoredRows):
         back[order] = np.arange(len(order))
         return sp.vstack(pieces, format="csr")[back]
 
+    def _read(self, chunk: int) -> sp.csr_array:
+        return self.of_nodes(*self.files.homes(chunk))
+
     def _block(self, part: int) -> tuple[Array, sp.csr_array]:
         rows, node = self.files.rows(part)
         return rows, self.files.memberships(part, self.level, node)
 
     def _part(self, part: Any) -> int:
-        count = len(self.parts)
-        if not isinstance(part, int | np.integer) or isinstance(part, bool):
-            remedy = "give the number of a part, or take rows by memberships[ids]"
-            raise InputError("part", f"got {shown(part)}", remedy)
-        if not -count <= part < count:
-            raise IndexError(f"there is no part {part}: there are {count}")
-        return int(part) % count
+        return numbered("part", part, len(self.parts))

@@ -21,7 +21,7 @@ from graphsoft.distributed.calls import carry_out
 from graphsoft.distributed.directories import refuse_folder_of
 from graphsoft.distributed.executors import executor_of
 from graphsoft.distributed.files import rows_in_sections, value_in_sections
-from graphsoft.distributed.finishing import check_result
+from graphsoft.distributed.finishing import check_result, columns_of
 from graphsoft.distributed.pieces import pieces_of
 from graphsoft.distributed.plan import Plan, earlier
 from graphsoft.distributed.planning import chunk_rows_of, memory_as_before, row_bytes_of
@@ -34,7 +34,6 @@ from graphsoft.distributed.tasks import Where
 from graphsoft.errors import InputError, Unreachable
 from graphsoft.fitting.memory import memory_text
 from graphsoft.input.checks import folder_named
-from graphsoft.linalg.memberships import likeliest
 from graphsoft.result.new_rows import check_width, refuse_columns, warn_of_empty
 from graphsoft.result.stored_files import StoredFiles, opened
 from graphsoft.result.stored_prediction import (
@@ -96,7 +95,11 @@ def place(
 
 def _check_fit(files: StoredFiles, source: Source) -> None:
     check_width(source.d, [files.plan.features], "features")
-    refuse_columns(source.columns, files.summary.columns)
+    remedy = (
+        "take h.summary.columns in their order: frame[list(h.summary.columns)], or of Parquet files "
+        "rows_in_files(path, columns=h.summary.columns)"
+    )
+    refuse_columns(source.columns, files.summary.columns, remedy)
 
 
 def _plan(
@@ -253,7 +256,7 @@ def follow_steps(where: Where, *, model: str, plan: Plan) -> None:
 
 
 def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]:
-    """Add up what the rows of a chunk have of the clusters, and write memberships and labels as they stay."""
+    """Add up what the rows of a chunk have of the clusters, and write memberships and `columns_of` them."""
     start, stop = plan.chunk(where.part)
     shares, reached = [], np.zeros(stop - start, dtype=np.bool_)
     for visit, _, first in _visits_of(where):
@@ -264,10 +267,10 @@ def write_memberships(where: Where, *, model: str, plan: Plan) -> dict[str, Any]
     with _read(model) as files:
         finest = joined(files, stop - start, shares)
     arrays, cuts = rows_in_sections("memberships", finest, pieces_of(stop - start))
-    labels = [likeliest(files.above(finest, level)) for level in range(len(plan.levels))]
     for level, clusters in enumerate(plan.levels):
-        arrays[f"sizes-{level}"] = np.bincount(labels[level], minlength=clusters)
-    arrays |= {f"labels-{level}": each for level, each in enumerate(labels)}
+        columns = columns_of(files.above(finest, level), level)
+        arrays[f"sizes-{level}"] = np.bincount(columns[f"labels-{level}"], minlength=clusters)
+        arrays |= columns
     where.write(arrays, cuts)
     return {"empty": np.count_nonzero(~reached)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphsoft.aliases import Array
 from graphsoft.lazy import lazy
 from graphsoft.result.stored_files import FilesOfPredictions
-from graphsoft.result.stored_labels import StoredLabels
+from graphsoft.result.stored_labels import StoredEntropy, StoredLabels, StoredProbability
 from graphsoft.result.stored_memberships import StoredMemberships
 from graphsoft.result.stored_result import StoredResult
 
@@ -24,12 +24,18 @@ class StoredPointsLevel:
         ``p(cluster | new point)``, on disk.
     labels : StoredLabels of shape (q,)
         The likeliest cluster of every new point, on disk.
+    probability : StoredProbability of shape (q,)
+        The membership of every new point in it, on disk.
+    entropy : StoredEntropy of shape (q,)
+        How torn every new point is between clusters, in nats, on disk.
     sizes : ndarray of shape (m,)
         The number of new points whose likeliest cluster each is.
     """
 
     memberships: StoredMemberships
     labels: StoredLabels
+    probability: StoredProbability
+    entropy: StoredEntropy
     sizes: Array
 
     def __repr__(self) -> str:
@@ -60,6 +66,9 @@ class StoredPoints(StoredResult[StoredPointsLevel]):
     def levels(self) -> tuple[StoredPointsLevel, ...]:
         """The levels, finest first."""
         return tuple(
-            StoredPointsLevel(StoredMemberships(self.files, at), StoredLabels(self.files, at), each.sizes)
+            StoredPointsLevel(
+                StoredMemberships(self.files, at), StoredLabels(self.files, at),
+                StoredProbability(self.files, at), StoredEntropy(self.files, at), each.sizes,
+            )
             for at, each in enumerate(self.files.summary.levels)
-        )
+        )  # fmt: skip

@@ -17,11 +17,12 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.errors import InputError
+from graphsoft.input.dense_input import frame_columns
 from graphsoft.linalg.memberships import frozen_rows
 from graphsoft.neighbors.nearest import PRODUCT_REACH, SearchGraph, nearest_among
 from graphsoft.neighbors.points import Points, RowLookup
 from graphsoft.neighbors.weights import ScaledLists, weights_of_others
-from graphsoft.result.new_rows import checked_rows, normalized, refuse_other_columns, scaled, warn_of_empty
+from graphsoft.result.new_rows import checked_rows, normalized, refuse_columns, scaled, warn_of_empty
 from graphsoft.result.reference_points import search_entries
 from graphsoft.result.stored_files import StoredFiles
 
@@ -39,7 +40,7 @@ NO_SHARES: Shares = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np
 def predicted(files: StoredFiles, X: Any, progress: Progress | None) -> sp.csr_array:
     """Compute the memberships of new points on the finest level, a csr_array of shape (q, m)."""
     refuse_unpredictable(files)
-    refuse_other_columns(X, files.summary.columns)
+    refuse_columns(frame_columns(X), files.summary.columns, "pass frame[list(h.summary.columns)]")
     rows = fitting(files, X)
     count = rows.shape[0]
     if count == 0:

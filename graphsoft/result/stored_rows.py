@@ -13,7 +13,7 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, imported, shown
 from graphsoft.result.stored_files import FilesOfShares, opened
 
-__all__ = ["StoredRows", "by_chunk", "nodes_of"]
+__all__ = ["StoredRows", "by_chunk", "nodes_of", "numbered"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,18 +40,29 @@ class StoredRows(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} points in {self.clusters} clusters)"
 
-    @abstractmethod
     def chunk(self, number: int) -> Any:
-        """Read a chunk: the rows from ``number * chunk_rows`` on."""
+        """Read a chunk: the rows from ``number * chunk_rows`` on; negative numbers count from the end."""
+        return self._read(numbered("chunk", number, len(self.files.plan.chunks)))
+
+    @abstractmethod
+    def _read(self, chunk: int) -> Any:
+        """Read a chunk that is there."""
 
     def numbers(self, index: Any) -> Array:
-        """List the rows that a number, a slice or a list asks for; negative numbers count from the end."""
+        """List the rows that a number, a slice, a list or a mask asks for; -1 is the last row."""
         count = len(self)
         if isinstance(index, slice):
             return np.arange(*index.indices(count))
+        remedy = "give the number of a row, a slice, a list of numbers, or a mask of all rows"
+        if isinstance(index, tuple | bool | np.bool_):  # as NumPy has it, a tuple is a row and a column
+            raise InputError("rows", f"got {shown(index)}", remedy)
         numbers = np.asarray([index] if isinstance(index, int | np.integer) else index)
+        if numbers.dtype == np.bool_ and numbers.size:
+            if numbers.shape != (count,):
+                size = " x ".join(map(str, numbers.shape))
+                raise InputError("rows", f"got a mask of {size} entries, and there are {count} rows", remedy)
+            return np.flatnonzero(numbers)
         if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-            remedy = "give the number of a row, a slice, or a list of numbers"
             raise InputError("rows", f"got {shown(index)}", remedy)
         numbers = numbers.astype(np.int64)
         if numbers.size and not -count <= numbers.min() <= numbers.max() < count:
@@ -68,6 +79,22 @@ class StoredRows(ABC):
             task = dask.delayed(_read_chunk, pure=False)(type(self), directory, self.level, chunk)
             blocks.append(arrays.from_delayed(task, (stop - start, *width), meta=meta))
         return arrays.concatenate(blocks)
+
+
+def numbered(what: str, number: Any, count: int) -> int:
+    """Return the number of a part or of a chunk; negative ones count from the end.
+
+    Examples
+    --------
+    >>> numbered("chunk", -1, 4)
+    3
+    """
+    if not isinstance(number, int | np.integer) or isinstance(number, bool):
+        remedy = f"give the number of a {what}, or take rows by their numbers in brackets"
+        raise InputError(what, f"got {shown(number)}", remedy)
+    if not -count <= number < count:
+        raise IndexError(f"there is no {what} {number}: there are {count}, from 0 to {count - 1}")
+    return int(number) % count
 
 
 def _read_chunk(kind: type[StoredRows], directory: str, level: int, chunk: int) -> Any:

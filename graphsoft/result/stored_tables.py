@@ -50,9 +50,10 @@ def to_csv(
 ) -> None:
     """Write a CSV file with a line for each point, in the order of the input, or for each cluster.
 
-    Of points its columns are ``point``, the number of the row, and ``level_0``, ``level_1`` and so on, the
-    likeliest cluster of each level. A level of which a cluster has a name has a column ``name_0`` and so on
-    too. Of clusters its columns are those of :meth:`StoredHierarchy.to_frame`.
+    Of points its columns are ``point``, the number of the row, and for each level l ``level_l``, the
+    likeliest cluster, ``probability_l``, the membership in it, and ``entropy_l`` in nats. A level of which a
+    cluster has a name has a column ``name_l`` too. Of clusters its columns are those of
+    :meth:`StoredHierarchy.to_frame`.
 
     Parameters
     ----------
@@ -129,4 +130,6 @@ def _chunks(h: StoredHierarchy | StoredPoints, given: Names) -> Iterator[dict[st
             labels = columns[f"level_{at}"] = h.files.labels(chunk, at)
             if names is not None:
                 columns[f"name_{at}"] = [names[label] for label in labels.tolist()]
+            columns[f"probability_{at}"] = h.files.probability(chunk, at)
+            columns[f"entropy_{at}"] = h.files.entropy(chunk, at)
         yield columns

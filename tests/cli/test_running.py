@@ -70,6 +70,14 @@ def test_only_what_was_asked_for_is_passed_on(library, parts, tmp_path):
     }  # fmt: skip
 
 
+def test_columns_of_tables(library, tmp_path):
+    pd.DataFrame(POINTS, columns=["a", "b", "c"]).assign(kind="x").to_parquet(tmp_path / "points.parquet")
+    given = ("run", tmp_path / "points.parquet", "--levels", "6,3", "--directory", "d", "--quiet")
+    assert run(*given, "--drop", "kind,b") == 0
+    assert run(*given, "--columns", "a,c") == 0
+    assert library[0][0].columns == library[1][0].columns == ("a", "c")
+
+
 def test_edges_make_a_graph(library, tmp_path):
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "karate.edges", data=["weight"])
     given = ("run", tmp_path / "karate.edges", "--edges", "--levels", "6,3", "--directory", "d", "--quiet")
@@ -122,6 +130,7 @@ def test_what_is_written(library, parts, stored, tmp_path, capsys):
         (["run", "x.npy", "--levels", "3", "--directory", "d"], 1, "x.npy"),
         (["run", "-", "--levels", "3", "--directory", "d"], 1, "standard input"),
         (["run", "x.edges", "--edges", "--part", "X", "--levels", "3", "--directory", "d"], 1, "--part"),
+        (["run", "x.edges", "--edges", "--drop", "X", "--levels", "3", "--directory", "d"], 1, "--drop"),
         (["info", "."], 1, "input: there is no run"),
         (["explore", ".", "-o", "page.html"], 1, "input: '.' has no hierarchy.gs"),
         (["info", "nowhere"], 1, "there is no file 'nowhere'"),
@@ -210,7 +219,18 @@ def test_results_on_disk_are_looked_at(stored, tmp_path, capsys):
     assert (tmp_path / "page.html").stat().st_size > 100_000
     for name in ("describe", "compare"):
         assert run(name, d, *[d] * (name == "compare")) == 1
-        assert "is not looked at as a whole" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert (
+            "is not looked at as a whole. Remedy: use graphsoft info or explore, or graphsoft convert" in err
+        )
+    for name in ("points.graphml", "points.gexf"):
+        assert run("convert", d, tmp_path / name, "--of", "points") == 1
+        assert "Remedy: leave it out, or use .csv or .parquet." in capsys.readouterr().err
+
+
+def test_a_folder_where_one_file_is_read(parts, tmp_path, capsys):
+    assert run("hierarchy", tmp_path, "--levels", "6,3") == 1
+    assert "is no file, but a folder. Remedy: name one file; graphsoft run" in capsys.readouterr().err
 
 
 def test_new_points_of_a_file(stored, tmp_path, capsys):
@@ -264,7 +284,11 @@ def test_columns_of_new_points_in_tables(tmp_path, capsys):
         (["--directory", "d", "--header"], "--header: has no meaning with --directory"),
         (["--directory", "d", "--format", "csv"], "--format: has no meaning with --directory"),
         (["--workers", "2"], "--workers: has no meaning without --directory"),
-        ([], "folder"),
+        (
+            [],
+            "input: 'new' is no file, but a folder. Remedy: name one file; graphsoft run, and graphsoft "
+            "predict with --directory, read folders.",
+        ),
     ],
 )
 def test_mistakes_with_new_points(stored, arguments, words, tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ from graphsoft.fitting.descending import descend
 from graphsoft.fitting.fitted import FittedLevel
 from graphsoft.fitting.numbering import from_the_heaviest
 from graphsoft.graph.graph import Graph
-from graphsoft.linalg.memberships import likeliest, one_cluster_each, rows_to_one
+from graphsoft.linalg.memberships import entropies, likeliest, one_cluster_each, rows_to_one
 from graphsoft.methods import Relation
 from shared.blocks_of_graphs import blocks_of, communities, plan_of_graph
 
@@ -65,11 +65,16 @@ def test_memberships_labels_and_sizes_are_those_of_one_machine(tmp_path, partiti
             lambda below, above: below @ above, [e.parents for e in levels[:level]], sp.csr_array(found)
         )
         assert np.allclose(upper.toarray(), own.toarray(), atol=1e-12)
-        written = []
+        written = {name: [] for name in ("labels", "probability", "entropy")}
         for chunk in plan.chunks:
             with run.where("homes", chunk).open("homes", chunk) as file:
-                written.append(file.array(f"labels-{level}"))
-        assert (np.concatenate(written) == likeliest(own)).all()
+                for name, values in written.items():
+                    values.append(file.array(f"{name}-{level}"))
+        labels_found, *others = (np.concatenate(values) for values in written.values())
+        assert (labels_found == likeliest(own)).all()
+        for values, expected_values in zip(others, (own.toarray().max(axis=1), entropies(own)), strict=True):
+            assert values.dtype == np.float32
+            assert np.allclose(values, expected_values, atol=1e-6)
     for chunk in plan.chunks:
         with run.where("homes", chunk).open("homes", chunk) as file:
             home, place = file.array("part"), file.array("place")
@@ -81,12 +86,15 @@ def test_memberships_labels_and_sizes_are_those_of_one_machine(tmp_path, partiti
 
 def test_a_row_that_no_partition_sends_is_an_error(tmp_path):
     run = Run(tmp_path)
+
+    def send(home, part):
+        arrays = {"home": np.array(home, dtype=np.int32), "sure": np.ones((len(home), 2), dtype=np.float32)}
+        run.where("send-home", part).write(arrays, dict.fromkeys(arrays, np.array([0, len(home)])))
+
     for part, rows in enumerate(([0, 1, 4], [3])):
-        home = np.array([[row, 0, 0] for row in rows], dtype=np.int32)
-        run.where("send-home", part).write({"home": home}, {"home": np.array([0, len(rows)])})
+        send([[row, 0, 0] for row in rows], part)
     with pytest.raises(RuntimeError, match="row 2 is in none of the 2 partitions"):
         write_homes(run.where("homes", 0), levels=1, rows=5, chunk_rows=10, partitions=2)
-    home = np.array([[2, 0, 0], [3, 0, 0], [4, 0, 0]], dtype=np.int32)
-    run.where("send-home", 1).write({"home": home}, {"home": np.array([0, 3])})
+    send([[2, 0, 0], [3, 0, 0], [4, 0, 0]], 1)
     with pytest.raises(RuntimeError, match="a row is in several of the 2 partitions"):
         write_homes(run.where("homes", 0), levels=1, rows=5, chunk_rows=10, partitions=2)

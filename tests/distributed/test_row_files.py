@@ -238,6 +238,31 @@ def test_columns_of_parquet_are_chosen_by_name(tmp_path):
         rows_in_files(tmp_path, columns=["z"])
 
 
+def test_columns_are_left_out(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame(TABLE[:, :3], columns=["a", "b", "c"], index=[f"row {k}" for k in range(23)])
+    frame.assign(text="x", when="y").to_parquet(tmp_path / "1.parquet")
+    frame[["b", "c", "a"]].assign(text="x", when="y").to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"drop=\[\.\.\.\]\), or --drop"):
+        rows_in_files(tmp_path)
+    found = rows_in_files(tmp_path, drop=["text", "when"])
+    assert found.columns == ("a", "b", "c")
+    assert np.array_equal(found.rows(0, 46), np.vstack([TABLE[:, :3]] * 2))
+    assert rows_in_files(tmp_path, drop=["text", "when", "b"]).columns == ("a", "c")
+    for wrong, words in (
+        ({"drop": ["z"]}, r"drop: .*1\.parquet' has no column 'z'"),
+        ({"drop": ["a"], "columns": ["b"]}, "drop: is given together with columns"),
+        ({"drop": ["a", "b", "c", "text", "when"]}, "has no columns"),
+        ({"drop": [1]}, r"drop: got \[1\]"),
+    ):
+        with pytest.raises(InputError, match=words):
+            rows_in_files(tmp_path, **wrong)
+    np.save(tmp_path / "table.npy", TABLE)
+    with pytest.raises(InputError, match="drop: has no meaning for npy files"):
+        rows_in_files(tmp_path / "table.npy", drop=["a"])
+
+
 def test_names_of_variables_are_the_columns(tmp_path):
     import anndata
 
@@ -252,6 +277,16 @@ def test_names_of_variables_are_the_columns(tmp_path):
         assert np.array_equal(counts.rows(3, 20).toarray(), HOLES[3:20])
         with pytest.raises(InputError, match=r"no 'obsm/X_pca'.*choose one of 'X', 'layers/counts'"):
             rows_in_files(path, part="obsm/X_pca")
+
+
+def test_a_file_that_this_program_holds_open(tmp_path):
+    import h5py
+
+    folder, _ = write_parts(tmp_path / "one", TABLE, "h5ad")
+    (path,) = folder.iterdir()
+    with h5py.File(path, "a"), pytest.raises(InputError, match="Remedy: close it where it is open"):
+        rows_in_files(path)
+    assert rows_in_files(path).n == len(TABLE)
 
 
 def test_directories_of_runs_are_not_among_the_files(tmp_path):

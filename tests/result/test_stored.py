@@ -25,7 +25,7 @@ OF_A_SAMPLE = (
     "circles", "compare", "describe", "distinctive", "features", "graph", "layout", "partial_update",
     "to_graphrag",
 )  # fmt: skip
-LEVEL_OF_A_SAMPLE = ("degrees", "entropy", "equivalent_adjacency", "margin")
+LEVEL_OF_A_SAMPLE = ("degrees", "equivalent_adjacency", "margin")
 KINDS = (
     "float64", "float32", "sparse", "data frame", "duplicates", "graph", "distances", "polish=False",
     "min_children", "mixed methods",
@@ -94,7 +94,24 @@ def test_labels_are_the_same(pair):
         assert one.labels[-1] == other.labels[-1]
         assert ((one.labels == 1) == (other.labels == 1)).all()
         assert ((one.labels != 1) == (other.labels != 1)).all()
+        assert ((one.labels > 1) == (other.labels > 1)).all()
+        assert ((one.labels < 1) == (other.labels < 1)).all()
+        assert ((one.labels >= 1) == (other.labels >= 1)).all()
+        assert ((one.labels <= 1) == (other.labels <= 1)).all()
         assert (one.labels == other.labels).all()
+
+
+def test_how_sure_each_point_is_is_the_same(pair, tmp_path):
+    h, stored, _ = pair
+    for one, other in zip(stored, h, strict=True):
+        most = other.memberships.toarray().max(axis=1)
+        for found, expected in ((one.probability, most), (one.entropy, other.entropy)):
+            assert np.asarray(found).dtype == found.dtype == found[[0]].dtype == np.float32
+            assert (np.asarray(found) == expected.astype(np.float32)).all()
+            assert (found[::-7] == expected[::-7].astype(np.float32)).all()
+            assert (found.to_dask().compute() == np.asarray(found)).all()
+            found.to_npy(tmp_path / "column.npy")
+            assert (np.load(tmp_path / "column.npy") == found).all()
 
 
 def test_tables_of_the_points_are_the_same(twins, tmp_path):
@@ -102,10 +119,13 @@ def test_tables_of_the_points_are_the_same(twins, tmp_path):
     stored.to_csv(tmp_path / "points.csv")
     stored.to_parquet(tmp_path / "points.parquet")
     expected = h.to_frame()
-    columns = ["point", "level_0", "level_1", "name_1"]
+    columns = [
+        "point", "level_0", "probability_0", "entropy_0", "level_1", "name_1", "probability_1", "entropy_1",
+    ]  # fmt: skip
+    assert list(expected.columns) == columns
     for found in (pd.read_csv(tmp_path / "points.csv"), pd.read_parquet(tmp_path / "points.parquet")):
         assert list(found.columns) == columns
-        pd.testing.assert_frame_equal(found, expected[columns], check_dtype=False)
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-6)
 
 
 def test_new_points_get_the_same_memberships(pair):
@@ -225,6 +245,13 @@ def test_points_flows_and_torn_points_are_the_same(pair):
         stored.point(10**6)
 
 
+def test_clusters_without_a_point_in_both(tmp_path):
+    h = graphsoft.hierarchy(np.repeat([[0.0], [9.0]], 20, axis=0) + np.arange(40)[:, None] / 100, [4, 2])
+    for each in (h, stored_twin(h, tmp_path)):
+        assert len(each.between("1-0", "1-1")) == 0
+        assert str(each.between("1-0", "1-1")) == "no point has a share of both 1-0 and 1-1"
+
+
 def test_tables_of_the_clusters_are_the_same(pair, tmp_path):
     h, stored, _ = pair
     found, expected = stored.to_frame("clusters"), h.to_frame("clusters")
@@ -261,6 +288,13 @@ def test_all_that_a_hierarchy_has_is_there_or_says_what_to_do(twins):
             ask()
 
 
+def test_a_number_of_clusters_is_sought_in_a_sample(twins):
+    _, stored = twins
+    with pytest.raises(InputError, match=r"or of h\.sample\(10_000\) if it is on disk"):
+        graphsoft.suggest_levels(stored)
+    assert graphsoft.suggest_levels(stored.sample(10_000).graph).clusters >= 2
+
+
 def test_dask_arrays(twins):
     h, stored = twins
     for one, other in zip(stored, h, strict=True):
@@ -269,7 +303,14 @@ def test_dask_arrays(twins):
         assert isinstance(shares.blocks[1].compute(), sp.csr_array)
         assert apart(shares.compute(), other.memberships) < 1e-12
         dense = shares.map_blocks(lambda block: block.toarray(), meta=np.zeros((0, 0)))
+        whole = other.memberships.toarray()
         assert np.allclose(dense.sum(axis=1).compute(), 1.0)
+        assert np.allclose(dense.sum(axis=0).compute(), whole.sum(axis=0))
+        assert np.allclose(dense.mean(axis=0).compute(), whole.mean(axis=0))
+        assert np.isclose(dense.sum().compute(), 60)
+        assert (dense.argmax(axis=1).compute() == other.labels).all()
+        assert np.allclose((dense @ np.arange(whole.shape[1])).compute(), whole @ np.arange(whole.shape[1]))
+        assert np.allclose((dense.T @ dense).compute(), whole.T @ whole)
         assert labels.dtype == np.int32
         assert (labels[7:40].compute() == other.labels[7:40]).all()
 
@@ -314,6 +355,35 @@ def test_any_index_means_what_it_means_in_memory(twins, ids, cut, one):
     found = stored[1].memberships[ids]
     assert found.shape == (len(ids), 3)
     assert not ids or apart(found, h[1].memberships[np.array(ids)]) < 1e-12
+
+
+def test_a_mask_takes_its_rows(twins):
+    h, stored = twins
+    for mask in (h[0].labels == 1, np.zeros(60, dtype=bool), (h[0].labels == 2).tolist()):
+        rows = np.flatnonzero(mask)
+        assert stored[0].memberships[mask].shape == (len(rows), 6)
+        assert not len(rows) or apart(stored[0].memberships[mask], h[0].memberships[rows]) < 1e-12
+        assert stored[1].labels[mask].tolist() == h[1].labels[rows].tolist()
+    for rows in (stored[0].memberships, stored[0].labels):
+        with pytest.raises(InputError, match="got a mask of 59 entries, and there are 60 rows"):
+            rows[np.ones(59, dtype=bool)]
+        with pytest.raises(InputError, match=r"got \(1, 2\)"):
+            rows[1, 2]
+        for one in (True, np.True_):
+            with pytest.raises(InputError, match="rows: got"):
+                rows[one]
+
+
+@pytest.mark.parametrize("of", ["memberships", "labels", "entropy"])
+def test_chunks_are_numbered(twins, of):
+    column = getattr(twins[1][0], of)
+    last = column.chunk(-1)
+    assert apart(last, column[55:60]) == 0
+    with pytest.raises(IndexError, match="there is no chunk 9: there are 6, from 0 to 5"):
+        column.chunk(9)
+    for wrong in (True, "a", 1.5):
+        with pytest.raises(InputError, match=rf"chunk: got {wrong!r}"):
+            column.chunk(wrong)
 
 
 def test_only_what_is_needed_is_read(twins, monkeypatch):

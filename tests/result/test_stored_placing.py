@@ -14,6 +14,7 @@ from graphsoft import GraphsoftWarning, InputError, RunStopped
 from graphsoft.distributed.files import open_arrays
 from graphsoft.distributed.plan import mark_of
 from graphsoft.distributed.status import status
+from graphsoft.linalg.memberships import entropies
 from graphsoft.result import stored_placing
 from graphsoft.result.stored_labels import StoredLabels
 from graphsoft.result.stored_memberships import StoredMemberships
@@ -46,6 +47,8 @@ def check(found, stored, X):
         whole = shares[range(len(shares))]
         assert abs(whole - expected).max() == 0
         assert (np.asarray(found[level].labels) == stored.predict(X, level)).all()
+        assert np.allclose(found[level].probability, expected.toarray().max(axis=1), rtol=1e-6)
+        assert np.allclose(found[level].entropy, entropies(expected), atol=1e-6)
         assert (
             found[level].sizes.tolist()
             == np.bincount(found[level].labels, minlength=shares.shape[1]).tolist()
@@ -199,7 +202,11 @@ def test_answers_are_opened_named_written_and_pickled(stored, tmp_path):
     found.to_csv(tmp_path / "points.csv")
     found.to_parquet(tmp_path / "points.parquet")
     for table in (pd.read_csv(tmp_path / "points.csv"), pd.read_parquet(tmp_path / "points.parquet")):
-        assert [*table.columns] == ["point", "level_0", "level_1", "name_1"]
+        assert [*table.columns] == [
+            "point", "level_0", "probability_0", "entropy_0",
+            "level_1", "name_1", "probability_1", "entropy_1",
+        ]  # fmt: skip
+        assert np.allclose(table.entropy_1, found[1].entropy, rtol=1e-6)
         assert table.level_0.tolist() == stored.predict(NEW, 0).tolist()
         assert [name == "fruit" for name in table.name_1] == (stored.predict(NEW) == 0).tolist()
     shares = found[0].memberships.to_dask()
@@ -217,7 +224,7 @@ def test_a_damaged_file_is_made_again(stored, tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:])
     with pytest.raises(InputError, match="make the same call again"):
-        graphsoft.load(tmp_path / "answer")[1].labels[40]
+        graphsoft.load(tmp_path / "answer")[1].entropy[40]
     check(stored.transform(NEW, directory=tmp_path / "answer"), stored, NEW)
     assert path.read_bytes() == whole
 
@@ -285,6 +292,17 @@ def test_hierarchies_that_know_no_new_points(tmp_path):
     model = stored_twin(graphsoft.hierarchy(frame, [8], n_neighbors=6), tmp_path / "named")
     with pytest.raises(InputError, match="in another order"):
         model.predict(frame[frame.columns[::-1]], directory=tmp_path / "answer")
+
+
+def test_parquet_with_columns_in_another_order(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
+    h = stored_twin(graphsoft.hierarchy(frame, [8], n_neighbors=6), tmp_path / "model")
+    path = tmp_path / "other.parquet"
+    frame[frame.columns[::-1]].to_parquet(path)
+    with pytest.raises(InputError, match=r"rows_in_files\(path, columns=h\.summary\.columns\)"):
+        h.predict(path, directory=tmp_path / "answer")
+    rows = graphsoft.rows_in_files(path, columns=h.summary.columns)
+    assert (h.predict(rows, directory=tmp_path / "answer") == h.predict(frame)).all()
 
 
 def test_a_partition_is_read_for_as_many_rows_as_a_chunk_has(stored, tmp_path, monkeypatch):

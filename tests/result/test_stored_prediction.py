@@ -153,5 +153,9 @@ def test_columns_of_a_data_frame_are_compared(tmp_path):
     h = graphsoft.hierarchy(frame, [8, 3], n_neighbors=6)
     stored = stored_twin(h, tmp_path)
     assert (stored.predict(frame) == h.predict(frame)).all()
-    with pytest.raises(InputError, match="in another order"):
-        stored.predict(frame[frame.columns[::-1]])
+    other = frame[frame.columns[::-1]]
+    with pytest.raises(
+        InputError, match=r"in another order\. Remedy: pass frame\[list\(h\.summary\.columns\)\]"
+    ):
+        stored.predict(other)
+    assert (stored.predict(other[list(stored.summary.columns)]) == h.predict(frame)).all()

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from graphsoft.distributed.cell_search import seen_rows
 from graphsoft.distributed.files import rows_in_sections
+from graphsoft.distributed.finishing import columns_of
 from graphsoft.distributed.plan import Plan, mark_of
 from graphsoft.distributed.summary import LevelSummary, Summary, write_summary
 from graphsoft.distributed.tasks import Where
@@ -51,9 +52,10 @@ def stored_twin(h, directory, partitions=3, chunk_rows=10, *, lends=None, sectio
         _write_points(to, partitions, h, features[first], first, home)
     for chunk, start in enumerate(range(0, n, chunk_rows)):
         some = slice(start, min(n, start + chunk_rows))
-        labels = {f"labels-{at}": level.labels[some] for at, level in enumerate(h)}
         where = {"part": home[sites[some]].astype(np.int32), "place": place[sites[some]].astype(np.int32)}
-        _write(to, "homes", chunk, {**where, **labels})
+        for at, level in enumerate(h):
+            where |= columns_of(level.memberships[some], at)
+        _write(to, "homes", chunk, where)
     levels = tuple(
         LevelSummary(
             level.parents, level.mass, np.bincount(level.labels, minlength=len(level.mass)), level.graph
