@@ -29,6 +29,7 @@ X, _ = nested_clouds()
         ({"features": X}, "features"),
         ({"names": list(range(len(X)))}, "names: .* labels are in the order of the input"),
         ({"affinity": "precomputed"}, "affinity"),
+        ({"affinity": "edges"}, "affinity"),
         ({"rng": 0}, "rng"),
         ({"partitions": 0}, "partitions"),
         ({"partitions": len(X) + 1}, "partitions"),
@@ -47,6 +48,29 @@ def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
         graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
     left = {path.name for path in tmp_path.glob("run/*")}
     assert left <= {"lock"}  # so that it can be called again without the fault
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_a_sparse_graph_is_refused_and_goes_in_by_a_file(tmp_path, metric):
+    weights = graphsoft.knn_graph(X).adjacency
+    for given in (weights, weights.tocoo(), sp.csc_matrix(weights)):
+        with pytest.raises(InputError, match=r"^X: is a square .*save_npz.*partitioned_graph.*'features'"):
+            graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", metric=metric)
+    assert not (tmp_path / "run").exists()
+    sp.save_npz(tmp_path / "graph.npz", weights)
+    graph = graphsoft.partitioned_graph(tmp_path / "graph.npz")
+    h = graphsoft.hierarchy(graph, LEVELS, directory=tmp_path / "run", partitions=1)
+    one = graphsoft.hierarchy(weights, LEVELS)
+    assert np.isclose(h[0].report.log_likelihood, one[0].report.log_likelihood, rtol=1e-3)
+
+
+def test_a_square_sparse_matrix_holds_features_if_that_is_said(tmp_path):
+    rows = sp.csr_array(np.abs(X[:300]) @ np.random.default_rng(0).random((6, 300)))
+    given = {"directory": tmp_path, "metric": "cosine", "partitions": 1}
+    h = graphsoft.hierarchy(rows, LEVELS, affinity="features", **given)
+    assert (h.summary.plan.kind, h.summary.plan.features) == ("points", 300)
+    again = graphsoft.hierarchy(rows, LEVELS, affinity="features", **given)
+    assert again.report == h.report
 
 
 @pytest.mark.parametrize(("memory", "chunks"), [("2GB", 1), ("340MB", 2)])
