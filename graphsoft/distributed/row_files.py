@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.distributed.edge_tables import refuse_edges
 from graphsoft.distributed.locking import was_held
 from graphsoft.distributed.npy_rows import npy_rows
 from graphsoft.distributed.parquet_rows import parquet_rows
@@ -99,6 +100,7 @@ def rows_in_files(
         files.append(_opened(each, form, chosen, part, files))
     found = RowsInFiles(tuple(files), form)
     if form == "parquet" and found.columns is not None and columns is None:
+        refuse_edges(files[0].path, found.columns)
         warn_of_columns(found.columns, np.empty((0, found.d)))
     return found
 
@@ -318,7 +320,7 @@ def _format(path: str) -> str:
         raise InputError("X", problem, "write its rows to a file")
     form = FORMATS.get(Path(path).suffix.lower())
     if form is None or form == "zarr":
-        known = "npy, parquet, h5ad, or zarr stores"
+        known = "npy, parquet, h5ad, or zarr stores; for edges pass graphsoft.partitioned_graph(path)"
         raise InputError("X", f"{path!r} is of no format that can be read in parts", f"give {known}")
     return form
 
