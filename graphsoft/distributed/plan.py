@@ -147,10 +147,9 @@ def settled(directory: Path, plan: Plan) -> Plan:
         It is there, and held.
     plan : Plan
     """
-    path = directory / PLAN
     given = _plain(plan)
-    if path.exists():
-        older = _read(path)
+    older = earlier(directory)
+    if older is not None:
         if given["lends"] < 0:
             given["lends"] = older.get("lends")
         lends_new = older.get("lends") == -1 and given["lends"] >= 0
@@ -165,14 +164,34 @@ def settled(directory: Path, plan: Plan) -> Plan:
             return Plan(**(given | {"levels": plan.levels, "identity": plan.identity}))
     text = json.dumps(given)
     content = {"version": plan.version, "check": zlib.crc32(text.encode()), "plan": given}
-    write_atomic(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    write_atomic(directory / PLAN, lambda file: file.write(json.dumps(content, indent=1).encode()))
     return plan
 
 
 def earlier(directory: Path) -> dict[str, Any] | None:
-    """Read the fields of the plan that was written down, if one was."""
+    """Read the fields of the plan that was written down; None if there is none, or if it is damaged."""
     path = directory / PLAN
-    return _read(path) if path.exists() else None
+    try:
+        content = json.loads(path.read_bytes())
+        plan = dict(content.get("plan", {}))
+        sound = content.get("check") == zlib.crc32(json.dumps(plan).encode())
+        _refuse_other_version(directory, plan["version"] if sound else content["version"])
+        if not sound:
+            return None
+        check_plan(Plan(**plan | {"levels": tuple(plan["levels"])}))
+    except InputError:
+        raise
+    except (
+        FileNotFoundError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ):
+        return None
+    return plan
 
 
 def same(plan: Plan, other: Plan) -> bool:
@@ -190,21 +209,6 @@ def _plain(plan: Plan) -> dict[str, Any]:
     """Make the values of a plan, some of them numbers of numpy, what JSON brings back."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))
     return plain
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-        _refuse_other_version(path.parent, content["version"])
-        older = dict(content["plan"])
-        if content["check"] != zlib.crc32(json.dumps(older).encode()):
-            raise ValueError("a plan that is not as it was written")
-        check_plan(Plan(**older | {"levels": tuple(older["levels"])}))
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise InputError("directory", f"{str(path)!r} is damaged", "give another directory") from None
-    return older
 
 
 def _refuse_other_version(directory: Path, version: Any) -> None:
