@@ -80,7 +80,7 @@ def drive(
         return Run(folder, executor_of(client), progress, deadline=deadline)
 
     def planned(lends: int) -> tuple[Source | PartitionedGraph, Plan]:
-        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client, deadline)
         falling_sizes(settings.levels, data.n)
         _warn_of_neighbors(data, settings)
         return data, plan_of(data, settings, folder, client, max_memory, partitions, lends)
