@@ -105,12 +105,10 @@ def test_refused_calls_delete_nothing_of_a_result_or_of_others(tmp_path):
     theirs = [
         tmp_path / each for each in ("given/letter.json", "parts/mail/letter.arrays", "done/letter.txt")
     ]
-    for path in theirs:
-        path.parent.mkdir(parents=True)
-        path.touch()
-    with pytest.raises(InputError, match="levels"):
-        graphsoft.hierarchy(X, (2000, 2), directory=tmp_path)
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     before = sorted(tmp_path.rglob("*"))
     for other in ({"X": X[:800]}, {"levels": (13, 4)}, {"levels": (2000, 2)}, {"partitions": 9000}):
         with pytest.raises(InputError):
@@ -148,3 +146,25 @@ def test_the_directory_holds_no_data(tmp_path):
         with pytest.raises(InputError, match=r"^directory: .* holds the data too"):
             graphsoft.hierarchy(data, LEVELS, directory=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
+
+
+def test_the_directory_holds_no_data_under_another_name(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "rows.npy", X)
+    (tmp_path / "link").symlink_to(data)
+    for given in (data, data / "rows.npy", tmp_path / "link"):
+        for directory in (f"{data}/../data", tmp_path / "link", data):
+            with pytest.raises(InputError, match=r"^directory: .* holds the data too"):
+                graphsoft.hierarchy(given, LEVELS, directory=directory)
+    assert [path.name for path in data.iterdir()] == ["rows.npy"]
+    (data / "lock").touch()
+    assert graphsoft.rows_in_files(data).n == len(X)
+
+
+def test_a_directory_with_other_things_stays_as_it_is(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    (tmp_path / "parts").mkdir()
+    with pytest.raises(InputError, match=r"^directory: .* holds other things and no run.*name a new one"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex", "parts"}
