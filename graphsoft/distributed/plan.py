@@ -37,6 +37,18 @@ PROCESS = 220_000_000
 # The largest partition has so many times the rows of an average one, or fewer.
 UNEVEN = 1.2
 PLAN = "plan.json"
+OTHER_DATA = "the data are others, or their files were written again"
+SAME_BYTES = (
+    "; files of the same bytes are known again when their times of change are what they were, as cp -p keeps "
+    "them and touch -d sets them, and graphsoft.load opens a finished result without the data"
+)
+# What differs between two plans, in words.
+CALLED = {
+    "rows": "the number of rows", "identity n": "the number of rows", "identity nodes": "the number of rows",
+    "features": "the number of columns", "identity d": "the number of columns",
+    "identity files": "the number of files", "identity format": "the format of the files",
+    "identity dtype": "the type of the numbers", "identity directed": "directed",
+}  # fmt: skip
 # Fields of a plan and what they must be; the others are any JSON.
 FIELDS = {
     "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
@@ -156,10 +168,9 @@ def settled(directory: Path, plan: Plan) -> Plan:
         found = _differences(older | ({"lends": given["lends"]} if lends_new else {}), given)
         differing = list(dict.fromkeys(found))
         if differing:
-            raise InputError(
-                "directory", f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}",
-                "call with what it was begun with, or give another directory",
-            )  # fmt: skip
+            problem = f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}"
+            remedy = "call with what it was begun with, or give another directory"
+            raise InputError("directory", problem, remedy + SAME_BYTES * (OTHER_DATA in differing))
         if not lends_new:
             return Plan(**(given | {"levels": plan.levels, "identity": plan.identity}))
     text = json.dumps(given)
@@ -229,6 +240,6 @@ def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> 
             yield from _differences(before, now, f"{of}{name} ")
         elif before != now or type(before) is not type(now):
             if of == "identity " and (name == "digest" or isinstance(now, list)):
-                yield "the data are others, or their files were written again"
+                yield OTHER_DATA
                 continue
-            yield f"{of}{name} was {shown(before)} and is {shown(now)}"
+            yield f"{CALLED.get(f'{of}{name}', f'{of}{name}')} was {shown(before)} and is {shown(now)}"

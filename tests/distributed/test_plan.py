@@ -42,7 +42,10 @@ OTHERS = {
 @pytest.mark.parametrize("name", [field.name for field in fields(Plan)])
 def test_another_plan_is_refused(tmp_path, name):
     settled(tmp_path, PLAN)
-    shown = {"identity": "identity files a.npy", "asked": "asked rounds"}.get(name, name)
+    shown = {
+        "identity": "identity files a.npy", "asked": "asked rounds", "rows": "the number of rows",
+        "features": "the number of columns",
+    }.get(name, name)  # fmt: skip
     with pytest.raises(
         graphsoft.InputError, match=rf"directory: .* another plan: {shown} was .* and is .*another directory"
     ):
@@ -96,6 +99,18 @@ def test_other_data_are_named_in_words(tmp_path):
     with pytest.raises(graphsoft.InputError, match="another plan: the data are others, or") as caught:
         settled(tmp_path, replace(PLAN, identity={"digest": "2f", "d": 3}))
     assert "2f" not in str(caught.value)
+    assert "times of change" in caught.value.remedy
+    assert "graphsoft.load" in caught.value.remedy
+
+
+def test_other_columns_and_files_are_named_in_words(tmp_path):
+    settled(tmp_path, replace(PLAN, identity={"d": 8, "n": 1001, "files": 8}))
+    with pytest.raises(graphsoft.InputError) as caught:
+        settled(tmp_path, replace(PLAN, features=9, identity={"d": 9, "n": 1001, "files": 10}))
+    assert caught.value.problem.partition("plan: ")[2] == (
+        "the number of columns was 8 and is 9; the number of files was 8 and is 10"
+    )
+    assert "times of change" not in caught.value.remedy
 
 
 @pytest.mark.parametrize(
