@@ -101,7 +101,8 @@ def source_of(
 def _found(X: Any, folder: Path, client: Any, deadline: Deadline) -> RowsInFiles:
     if isinstance(X, RowsInFiles):
         return X
-    if isinstance(X, (str, os.PathLike)) or lists_paths(X):
+    empty = isinstance(X, (list, tuple)) and not X
+    if isinstance(X, (str, os.PathLike)) or lists_paths(X) or empty:
         return rows_in_files(X)
     mapped = _mapped(X)
     if mapped is not None:

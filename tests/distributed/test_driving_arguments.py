@@ -134,7 +134,7 @@ def test_files_need_a_directory(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     with pytest.raises(InputError, match="directory"):
         graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)
-    for path in (tmp_path, tmp_path / "rows.npy", str(tmp_path)):
+    for path in (tmp_path, tmp_path / "rows.npy", str(tmp_path), [tmp_path / "rows.npy"]):
         with pytest.raises(InputError, match=r"^directory: is needed to read"):
             graphsoft.hierarchy(path, LEVELS)
 
@@ -168,3 +168,22 @@ def test_a_directory_with_other_things_stays_as_it_is(tmp_path):
     with pytest.raises(InputError, match=r"^directory: .* holds other things and no run.*name a new one"):
         graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex", "parts"}
+
+
+def test_partitions_of_few_rows_are_warned_of(tmp_path):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="partitions: 8 .* 300 rows.* fewer than 50") as told:
+        graphsoft.hierarchy(X[:300], LEVELS, directory=tmp_path, partitions=8)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("given", [[], ()])
+def test_an_empty_list_of_files(tmp_path, given):
+    with pytest.raises(InputError, match=r"^X: the list of files is empty"):
+        graphsoft.hierarchy(given, LEVELS, directory=tmp_path)
+
+
+def test_one_method_is_said_to_be_possible(tmp_path):
+    for method in ("leiden", "ward", ["relation", "leiden"]):
+        with pytest.raises(InputError, match=r"^method: .*Remedy: use method='relation'") as caught:
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path, method=method)
+        assert "ward'," not in str(caught.value)

@@ -289,3 +289,17 @@ def test_files_of_edges_are_told_where_they_go(tmp_path, name):
     (tmp_path / name).touch()
     with pytest.raises(InputError, match=r"X: .*no format.*npy, parquet.*graphsoft\.partitioned_graph"):
         rows_in_files(tmp_path)
+
+
+def test_names_of_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("part.npy", TABLE)
+    for path in ("", [""], ["part.npy", ""]):
+        with pytest.raises(InputError, match=r"path: got "):
+            rows_in_files(path)
+    (tmp_path / "gone.npy").symlink_to(tmp_path / "nowhere.npy")
+    with pytest.raises(InputError, match=r"X: there is no file .*gone\.npy': it is a link"):
+        rows_in_files(tmp_path)
+    write_part(tmp_path, "rows", TABLE, "parquet")
+    with pytest.raises(InputError, match="columns: got 3"):
+        rows_in_files("rows.parquet", columns=3)
