@@ -15,10 +15,11 @@ import scipy.sparse as sp
 
 from graphsoft.aliases import Array, Progress
 from graphsoft.deadline import NEVER, Deadline
-from graphsoft.distributed.driving import drive
+from graphsoft.distributed.driving import ONE_METHOD, drive
 from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.locking import held
 from graphsoft.distributed.row_files import RowsInFiles
+from graphsoft.distributed.sources import lists_paths
 from graphsoft.errors import InputError, shown, warn
 from graphsoft.fitting.climbing import fit
 from graphsoft.fitting.memory import check_memory
@@ -28,15 +29,17 @@ from graphsoft.fitting.sampling import joined, sampled
 from graphsoft.fitting.settings import Settings, falling_sizes, one_for_each_level, row_count
 from graphsoft.fitting.suggesting import with_suggested_levels
 from graphsoft.graph.features import Features, features_beside, named
-from graphsoft.graph.reading import read_input, warn_of_unused
-from graphsoft.input.checks import DEFAULT_SEED, callback, folder_named, generator, number
+from graphsoft.graph.reading import AFFINITIES, edge_weights_in, read_input, warn_of_unused
+from graphsoft.input.checks import DEFAULT_SEED, callback, choice, folder_named, generator, number
 from graphsoft.input.constraints import listed_pairs
-from graphsoft.methods import Method, Sample
+from graphsoft.methods import METHODS, Method, Sample
+from graphsoft.neighbors.nearest import METRICS
 from graphsoft.progress import watches_progress
 from graphsoft.result.hierarchy import Hierarchy
 from graphsoft.result.level import Level
 from graphsoft.result.stored import StoredHierarchy
 from graphsoft.storage.checkpoint import NOWHERE, Checkpoint, begun
+from graphsoft.storage.records import is_text
 
 __all__ = ["hierarchy"]
 
@@ -236,8 +239,9 @@ def hierarchy(
         _refuse(
             "", X, neighbors=neighbors, must_link=must_link, cannot_link=cannot_link, known=known,
             names=names, features=features, checkpoint=checkpoint, rng=rng,
-            levels="auto" if auto else None, affinity=None if affinity == "auto" else affinity,
+            levels="auto" if auto else None, affinity=affinity if affinity == "precomputed" else None,
         )  # fmt: skip
+        _refuse_unknown_method(method)
     # a single level stands in until the graph is there to suggest levels
     rows = row_count(X) if directory is None else None
     sizes = [1] if auto else falling_sizes(levels, rows or None)
@@ -250,6 +254,7 @@ def hierarchy(
     progress = callback("progress", progress)
     if directory is not None:
         deadline = _deadline(time_limit, settings)
+        _refuse_edges(X, affinity, metric)
         drive(X, settings, directory, client, max_memory, partitions, progress, deadline)
         stored = StoredHierarchy.open(directory)
         if stored.plan.sparse:
@@ -319,10 +324,31 @@ def _refuse(needed: str, X: Any, **given: Any) -> None:
     if needed and isinstance(X, PartitionedGraph | RowsInFiles):
         problem = "is needed for data in files: a run keeps what is large there"
         raise InputError("directory", problem, "name one, such as directory='run'")
-    if needed and isinstance(X, str | PathLike) and os.path.exists(X):
-        problem = f"is needed to read {shown(os.fspath(X))}: only a run in a directory reads files"
+    paths = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else []
+    if needed and paths and all(os.path.exists(path) for path in paths):
+        problem = f"is needed to read {shown(os.fspath(paths[0]))}: only a run in a directory reads files"
         remedy = "name one, such as directory='run', or read it first: graphsoft.datasets.read(path).data"
         raise InputError("directory", problem, remedy)
+
+
+def _refuse_unknown_method(method: Any) -> None:
+    """Refuse a name that is none of a method, and say the one that is possible with a directory."""
+    names = [each for each in (method if isinstance(method, list | tuple) else [method]) if is_text(each)]
+    if not set(names) <= set(METHODS):
+        raise InputError("method", f"got {shown(method)}", ONE_METHOD)
+
+
+def _refuse_edges(X: Any, affinity: str, metric: str) -> None:
+    """Refuse a sparse matrix that is taken as a graph where there is no directory."""
+    choice("affinity", affinity, AFFINITIES)
+    choice("metric", metric, METRICS)
+    if sp.issparse(X) and edge_weights_in(X, affinity, metric) is not None:
+        problem = "is a square sparse matrix, which is taken as the weights of the edges of a graph"
+        remedy = (
+            "write it to a file, scipy.sparse.save_npz(path, X.tocsr()), and pass "
+            "graphsoft.partitioned_graph(path); or say affinity='features' if its rows are points"
+        )
+        raise InputError("X", problem, remedy)
 
 
 def _deadline(time_limit: Any, settings: Settings) -> Deadline:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from graphsoft.distributed.directories import faults_of
+from graphsoft.distributed.directories import faults_of, refuse_folder_of_others
 from graphsoft.distributed.files import Unreadable
 from graphsoft.distributed.finishing import check_result
 from graphsoft.distributed.given import ABOUT
@@ -55,6 +55,8 @@ def carry_out(
         Goes through all stages.
     """
     _refuse_other_result(folder, name)
+    with faults_of(folder):
+        refuse_folder_of_others(folder)
     begun, damaged = os.path.exists(folder / PLAN), False
     while True:
         with faults_of(folder), begin() as run:

@@ -11,11 +11,15 @@ from typing import Any
 
 from graphsoft.distributed.doing import FULL
 from graphsoft.distributed.edge_files import PartitionedGraph
+from graphsoft.distributed.locking import LOCK
+from graphsoft.distributed.plan import PLAN
 from graphsoft.distributed.row_files import RowsInFiles
-from graphsoft.distributed.sources import lists_paths
+from graphsoft.distributed.run import STAGES
+from graphsoft.distributed.sources import GIVEN, lists_paths
+from graphsoft.distributed.summary import PREDICTIONS, SUMMARY
 from graphsoft.errors import InputError, RunStopped
 
-__all__ = ["faults_of", "refuse_folder_of"]
+__all__ = ["faults_of", "refuse_folder_of", "refuse_folder_of_others"]
 
 # What the system says of a file of the directory that is not for this process, or is none.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
@@ -28,9 +32,18 @@ def refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
     else:
         given = [X] if isinstance(X, str | PathLike) else X if lists_paths(X) else ()
     for path in given:
-        if folder in (place := Path(path).absolute(), place.parent):
+        place = Path(path).absolute()
+        if folder.resolve() in (place.resolve(), place.parent.resolve(), place.resolve().parent):
             problem = f"{str(directory)!r} holds the data too, such as {place.name!r}"
             raise InputError("directory", problem, "give another directory, in which is nothing else")
+
+
+def refuse_folder_of_others(folder: Path) -> None:
+    """Refuse a directory that holds other things and no run, whose files would be strewn among them."""
+    names = {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
+    if names - {LOCK, GIVEN} and not names & {PLAN, STAGES, SUMMARY, PREDICTIONS}:
+        problem = f"{str(folder)!r} holds other things and no run, such as {min(names - {LOCK, GIVEN})!r}"
+        raise InputError("directory", problem, "name a new one")
 
 
 @contextmanager

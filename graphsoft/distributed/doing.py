@@ -19,7 +19,21 @@ from graphsoft.distributed.tasks import Task, Where, Work
 from graphsoft.errors import RunStopped, Unreachable
 from graphsoft.version import installed_version
 
-__all__ = ["AGAIN", "FULL", "UNSOUND", "Doing", "Known", "Stage", "TaskId"]
+__all__ = [
+    "AGAIN",
+    "DESERTED",
+    "FULL",
+    "MORE_MEMORY",
+    "NO_SCHEDULER",
+    "PAUSE",
+    "TIME_IS_OVER",
+    "UNSOUND",
+    "Doing",
+    "Known",
+    "Stage",
+    "TaskId",
+    "no_worker",
+]
 
 TaskId = tuple[str, int]
 """A stage and a part: the task, and the file that it writes."""
@@ -42,7 +56,17 @@ MORE_MEMORY = (
     "partitions; logs of the workers may tell more"
 )
 UNSOUND = "see that the disk is sound, and that all workers and this process see the same directory"
+NO_SCHEDULER = "start a cluster, and call again: what is done is kept"
+TIME_IS_OVER = ("the time is over", "make the same call again, which goes on from here")
 AGAIN = 5  # a file that was written so often, and could not be read, will not be read the next time
+
+
+def no_worker(seconds: float) -> tuple[str, str]:
+    """Say what is wrong, and what helps, where no worker has been there for a while."""
+    return (
+        f"there has been no worker that takes tasks for {seconds:.0f} s",
+        "start workers, or give them more memory if they are paused, and call again",
+    )
 
 
 @dataclass(frozen=True)
@@ -180,12 +204,12 @@ class Doing:
                     self._take(ended)
                 self._try_elsewhere(workers)
                 self._watch(workers)
+        except Unreachable as error:  # of a worker; those of tasks are taken as their ends
+            raise self._stopped([], error.problem, error.remedy) from error
         except ConnectionError as error:
             if error is self._raised:  # by a task, which may read from a network too
                 raise
-            raise self._stopped(
-                [*self._missing], str(error), "start a cluster, and call again: what is done is kept"
-            ) from error
+            raise self._stopped([*self._missing], str(error), NO_SCHEDULER) from error
         finally:
             if self._tries:
                 self._cancel(list(self._tries))
@@ -194,7 +218,7 @@ class Doing:
         """Stop when the time is over, but not before something was done: many short calls end too."""
         known = self._known
         if known.begun and self._stage not in known.whole and known.deadline.over:
-            raise self._stopped([], "the time is over", "make the same call again, which goes on from here")
+            raise self._stopped([], *TIME_IS_OVER)
 
     def _submit(self, room: int) -> None:
         # Retry suspects one at a time, so that the one that kills workers is found.
@@ -315,15 +339,13 @@ class Doing:
         if self._died is None:
             self._died = workers.died
         quiet = time.monotonic() - self._quiet_since
-        if quiet < DESERTED or not self._tries:
+        late = self._known.deadline.over and self._stage not in self._known.whole
+        if not self._tries or (quiet < DESERTED and not late):
             return
         if workers.there == workers.silent:
-            raise self._stopped(
-                [*self._missing], f"there has been no worker that takes tasks for {quiet:.0f} s",
-                "start workers, or give them more memory if they are paused, and call again",
-            )  # fmt: skip
+            raise self._stopped([*self._missing], *no_worker(quiet))
         deaths = workers.died - self._died
-        if deaths > 2 * workers.there:
+        if quiet >= DESERTED and deaths > 2 * workers.there:
             raise self._stopped(
                 [*self._missing], f"{deaths} workers died in {quiet:.0f} s, and no task has ended",
                 "look into the logs of the workers, and call again: what is done is kept",

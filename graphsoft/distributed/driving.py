@@ -39,7 +39,12 @@ from graphsoft.graph.reading import warn_of_unused
 from graphsoft.input.checks import folder_named, integer
 from graphsoft.methods import Relation
 
-__all__ = ["drive"]
+__all__ = ["ONE_METHOD", "drive"]
+
+ONE_METHOD = "use method='relation' and polish=True, or leave out the directory"
+
+# Partitions of fewer rows than this have most of their neighbors in others.
+FEW_ROWS = 50
 
 
 def drive(
@@ -81,8 +86,12 @@ def drive(
         return Run(folder, executor_of(client), progress, deadline=deadline)
 
     def planned(lends: int) -> tuple[Source | PartitionedGraph, Plan]:
-        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client)
+        data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client, deadline)
         falling_sizes(settings.levels, data.n)
+        if partitions is not None and data.n < FEW_ROWS * partitions <= FEW_ROWS * data.n:
+            warn(
+                f"partitions: {partitions} of {data.n} rows have fewer than {FEW_ROWS} each; fewer do better"
+            )
         _warn_of_neighbors(data, settings)
         return data, plan_of(data, settings, folder, client, max_memory, partitions, lends)
 
@@ -120,8 +129,7 @@ def _method(settings: Settings) -> Relation:
     same = all(each == method for each in settings.methods)
     if not (isinstance(method, Relation) and settings.polished and same):
         problem = "with a directory, levels are found by polished relation factorization only"
-        remedy = "use method='relation' and polish=True, or leave out the directory"
-        raise InputError("method", problem, remedy)
+        raise InputError("method", problem, ONE_METHOD)
     if method.support != "adaptive":
         problem = f"got support={method.support!r}, which needs all clusters of all points"
         raise InputError("method", problem, "use support='adaptive', or leave out the directory")

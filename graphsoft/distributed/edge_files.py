@@ -181,6 +181,10 @@ def _paths(path: Any) -> list[Path]:
     given = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(given, Sequence) or not all(isinstance(one, str | os.PathLike) for one in given):
         raise InputError("path", f"got {shown(path)}", remedy)
+    if not given:
+        raise InputError("path", "the list of files is empty", remedy)
+    if not all(os.fspath(one) for one in given):
+        raise InputError("path", f"got {shown(path)}, which names no file", remedy)
     paths = [Path(one).absolute() for one in given]  # tasks may run in another directory
     if len(paths) == 1 and paths[0].is_dir():
         inside = sorted(paths[0].iterdir(), key=lambda one: one.name)
@@ -203,6 +207,8 @@ def _checked_columns(columns: Any) -> list[str]:
     if not named or len(columns) not in (2, 3) or not all(isinstance(name, str) for name in columns):
         remedy = "name two columns of nodes and perhaps one of weights, as ['from', 'to', 'calls']"
         raise InputError("columns", f"got {shown(columns)}", remedy)
+    if len(set(columns)) < len(columns):
+        raise InputError("columns", f"got {shown(columns)}", "name each column once")
     return list(columns)
 
 

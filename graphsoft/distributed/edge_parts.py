@@ -15,7 +15,17 @@ from graphsoft.aliases import Array
 from graphsoft.errors import InputError, shown
 from graphsoft.input.large_numbers import EXACT
 
-__all__ = ["CHUNK", "EdgeFile", "Edges", "checked", "chosen_titles", "of_disk", "refused"]
+__all__ = [
+    "CHUNK",
+    "NAMES",
+    "NUMBERED",
+    "EdgeFile",
+    "Edges",
+    "checked",
+    "chosen_titles",
+    "of_disk",
+    "refused",
+]
 
 # Edges that are read at a time.
 CHUNK = 1 << 18

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,21 @@ import numpy as np
 from graphsoft.aliases import Array
 from graphsoft.distributed.edge_parts import (
     CHUNK,
+    NAMES,
     NUMBERED,
     EdgeFile,
     Edges,
     checked,
     chosen_titles,
+    of_disk,
     refused,
 )
-from graphsoft.errors import imported
+from graphsoft.errors import InputError, imported
 
-__all__ = ["looked_at_table", "read_table"]
+__all__ = ["looked_at_table", "read_table", "refuse_edges"]
+
+# How columns of nodes are called by those who name them.
+ENDS = (*NAMES, ("from", "to"), ("u", "v"))
 
 
 def looked_at_table(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile:
@@ -43,6 +49,20 @@ def looked_at_table(file: EdgeFile, columns: Sequence[str] | None) -> EdgeFile:
         rows = table.metadata.num_rows
         highest = _highest(table.metadata, wanted[:2], len(schema.names))
     return replace(file, layout=names, end=rows, weighted=len(names) == 3, highest=highest)
+
+
+def refuse_edges(path: str, titles: Sequence[str]) -> None:
+    """Refuse rows that are edges: two whole numbers called as ends of edges are, and perhaps a weight."""
+    ends = {title.strip().casefold() for title in titles} - {"weight"}
+    if len(ends) != 2 or not any(ends == set(pair) for pair in ENDS):
+        return
+    try:
+        looked_at_table(of_disk(Path(path), "parquet"), None)
+    except InputError:  # they are no numbers of nodes
+        return
+    problem = f"{path!r} has columns of edges only: {', '.join(titles)}"
+    remedy = "pass graphsoft.partitioned_graph(path), or name them as features: rows_in_files(path, columns="
+    raise InputError("X", problem, f"{remedy}{list(titles)})")
 
 
 def _opened(file: EdgeFile) -> Any:

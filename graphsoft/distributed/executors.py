@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Protocol, runtime_checkable
 
 from graphsoft.distributed.tasks import Task
-from graphsoft.errors import InputError, shown
+from graphsoft.errors import InputError, Unreachable, shown
 from graphsoft.parallel import threads_limited
 
 __all__ = ["DaskFutures", "Ended", "Executor", "InThisProcess", "Key", "Workers", "executor_of"]
@@ -23,7 +23,9 @@ Key = tuple[str, int, int]
 LOOK = 1.0  # seconds between two looks at which workers there are
 AVOIDED = 60.0  # seconds for which a worker that did not answer gets no further task
 QUIET = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
+ASKED = 10.0  # seconds that a new worker has to tell whether it has graphsoft
 BEATS = 10  # and no earlier than when so many signs of life are missing
+CLOSED = ("closed", "closing")  # what Dask says of a client that is let go
 RUNNING, SILENT = "running", "silent"  # states of workers; the first is a word of Dask's, which has others
 
 
@@ -89,7 +91,15 @@ class Executor(Protocol):
         ...
 
     def workers(self) -> Workers:
-        """Look who is there; raises ConnectionError if nobody ever will be."""
+        """Look who is there.
+
+        Raises
+        ------
+        ConnectionError
+            If nobody ever will be.
+        Unreachable
+            If somebody cannot do any task.
+        """
         ...
 
 
@@ -182,9 +192,10 @@ class DaskFutures:
             try:
                 there = self._client.run_on_scheduler(_workers_there)
             except Exception as error:
-                if self._client.status in ("closed", "closing"):
+                if self._client.status in CLOSED:
                     raise self._lost(error) from error
                 there = self._there = {}  # the client tries to reach the scheduler again
+            self._refuse_without_graphsoft(sorted(there.keys() - self._there.keys()))
             self._died += len(self._there.keys() - there.keys())
             self._there, self._looked = there, time.monotonic()
             self._avoided = {
@@ -193,6 +204,27 @@ class DaskFutures:
         silent = len(self._that_are(SILENT))
         count = len(self._that_are(RUNNING)) + silent
         return Workers(count, self._died, 2 * max(1, count), silent)
+
+    def _refuse_without_graphsoft(self, workers: Sequence[str]) -> None:
+        """Ask new workers for graphsoft: where it is missing a task cannot be read, and nobody is told."""
+
+        def find_graphsoft() -> None:  # sent as a whole, since it is within another function
+            from importlib.util import find_spec
+
+            if find_spec("graphsoft") is None:
+                raise ModuleNotFoundError("graphsoft")
+
+        asked = {
+            worker: self._client.submit(find_graphsoft, workers=[worker], pure=False) for worker in workers
+        }
+        until = time.monotonic() + ASKED
+        while time.monotonic() < until and not all(future.done() for future in asked.values()):
+            time.sleep(LOOK / 50)
+        for worker, future in asked.items():
+            if future.status == "error" and isinstance(future.exception(), ModuleNotFoundError):
+                problem = f"the worker at {worker} cannot import graphsoft"
+                remedy = "install graphsoft where this worker runs, start it anew, and call again"
+                raise Unreachable("client", problem, remedy)
 
     def _that_are(self, state: str) -> set[str]:
         return {worker for worker, its in self._there.items() if its == state}
@@ -268,6 +300,8 @@ def executor_of(client: object) -> Executor:
     if dask is not None and isinstance(client, dask.Client):
         if client.asynchronous:
             raise InputError("client", "is asynchronous", "make it without asynchronous=True")
+        if client.status in CLOSED:
+            raise InputError("client", "is closed", "make a new one")
         return DaskFutures(client)
     if isinstance(client, Executor) and not isinstance(client, type):
         return client

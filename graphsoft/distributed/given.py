@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -129,12 +130,18 @@ def written(X: Any, directory: Path) -> list[GivenRows]:
 
 
 def known_of(directory: Path) -> dict[str, Any]:
-    """Read what is known of the data that were given in an earlier call; nothing if there was none."""
+    """Read what is known of the data of an earlier call; nothing if there was none, or if it is damaged."""
     try:
-        known: dict[str, Any] = json.loads((directory / ABOUT).read_bytes())
-    except (FileNotFoundError, ValueError):
+        content = json.loads((directory / ABOUT).read_bytes())
+        known = dict(content["known"])
+        sound = content["check"] == _check(known)
+    except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
         return {}
-    return known
+    return known if sound else {}
+
+
+def _check(known: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(known).encode())
 
 
 def note(directory: Path, **known: Any) -> None:
@@ -142,7 +149,7 @@ def note(directory: Path, **known: Any) -> None:
     if known_of(directory) == known:
         return
     directory.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(known).encode()
+    text = json.dumps({"check": _check(known), "known": known}).encode()
     write_atomic(directory / ABOUT, lambda file: file.write(text))
 
 

@@ -14,9 +14,9 @@ from graphsoft.errors import InputError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["held", "is_held", "was_held"]
+__all__ = ["LOCK", "held", "is_held", "was_held"]
 
-_NAME, _WHO = "lock", "process "
+LOCK, _WHO = "lock", "process "
 # `is_held` holds the lock too, for no time: a run that begins just then looks again.
 _LOOKS = 5
 
@@ -40,7 +40,7 @@ def held(directory: Path, argument: str = "directory") -> Iterator[None]:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # never deleted: whoever waits for a deleted file does not see who holds the next one of its name
-        handle = os.open(directory / _NAME, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InputError(
             argument,
@@ -70,7 +70,7 @@ def is_held(directory: Path) -> bool | None:
     if sys.platform == "win32":
         return None
     try:
-        handle = os.open(directory / _NAME, os.O_RDONLY)
+        handle = os.open(directory / LOCK, os.O_RDONLY)
     except OSError:
         return False
     try:
@@ -97,7 +97,7 @@ def was_held(directory: str | Path) -> bool:
     ...     before, was_held(folder)
     (False, True)
     """
-    return Path(directory, _NAME).is_file()
+    return Path(directory, LOCK).is_file()
 
 
 def _taken(handle: int) -> bool:

@@ -86,19 +86,27 @@ def noted(found: RowsInFiles, directory: Path) -> NotedSource:
     own = [{name: value for name, value in file.items() if value != first[name]} for file in files]
     content = {"format": found.format, "kind": type(listed[0]).__name__, "first": first, "files": own}
     text = json.dumps(content).encode()
-    path = directory / f"source-{hashlib.blake2b(text, digest_size=8).hexdigest()}.json"
-    if not path.exists():
+    path = directory / _name(text)
+    if not (path.exists() and _name(path.read_bytes()) == path.name):
         directory.mkdir(parents=True, exist_ok=True)
         write_atomic(path, lambda file: file.write(text))
     return NotedSource(str(path), found.n, found.d, found.sparse, found.dtype)
 
 
+def _name(text: bytes) -> str:
+    """Name a list after all that it says, so that a damaged one is noticed."""
+    return f"source-{hashlib.blake2b(text, digest_size=8).hexdigest()}.json"
+
+
 @lru_cache(maxsize=4)
 def _read(path: str) -> RowsInFiles:
     try:
-        content = json.loads(Path(path).read_bytes())
+        text = Path(path).read_bytes()
     except FileNotFoundError:
         raise Unreachable("directory", f"there is no file {path!r}", REACHED) from None
+    if _name(text) != Path(path).name:
+        raise Unreachable("directory", f"{path!r} is damaged", "call again, and it is written again")
+    content = json.loads(text)
     kind, first = KINDS[content["kind"]], _tuples(content["first"])
     return RowsInFiles(tuple(kind(**first | _tuples(own)) for own in content["files"]), content["format"])
 

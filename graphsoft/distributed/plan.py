@@ -37,6 +37,18 @@ PROCESS = 220_000_000
 # The largest partition has so many times the rows of an average one, or fewer.
 UNEVEN = 1.2
 PLAN = "plan.json"
+OTHER_DATA = "the data are others, or their files were written again"
+SAME_BYTES = (
+    "; files of the same bytes are known again when their times of change are what they were, as cp -p keeps "
+    "them and touch -d sets them, and graphsoft.load opens a finished result without the data"
+)
+# What differs between two plans, in words.
+CALLED = {
+    "rows": "the number of rows", "identity n": "the number of rows", "identity nodes": "the number of rows",
+    "features": "the number of columns", "identity d": "the number of columns",
+    "identity files": "the number of files", "identity format": "the format of the files",
+    "identity dtype": "the type of the numbers", "identity directed": "directed",
+}  # fmt: skip
 # Fields of a plan and what they must be; the others are any JSON.
 FIELDS = {
     "kind": is_text, "rows": is_whole, "features": is_whole, "sparse": is_flag, "partitions": is_whole,
@@ -147,32 +159,50 @@ def settled(directory: Path, plan: Plan) -> Plan:
         It is there, and held.
     plan : Plan
     """
-    path = directory / PLAN
     given = _plain(plan)
-    if path.exists():
-        older = _read(path)
+    older = earlier(directory)
+    if older is not None:
         if given["lends"] < 0:
             given["lends"] = older.get("lends")
         lends_new = older.get("lends") == -1 and given["lends"] >= 0
         found = _differences(older | ({"lends": given["lends"]} if lends_new else {}), given)
         differing = list(dict.fromkeys(found))
         if differing:
-            raise InputError(
-                "directory", f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}",
-                "call with what it was begun with, or give another directory",
-            )  # fmt: skip
+            problem = f"{str(directory)!r} holds a run with another plan: {'; '.join(differing[:5])}"
+            remedy = "call with what it was begun with, or give another directory"
+            raise InputError("directory", problem, remedy + SAME_BYTES * (OTHER_DATA in differing))
         if not lends_new:
             return Plan(**(given | {"levels": plan.levels, "identity": plan.identity}))
     text = json.dumps(given)
     content = {"version": plan.version, "check": zlib.crc32(text.encode()), "plan": given}
-    write_atomic(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    write_atomic(directory / PLAN, lambda file: file.write(json.dumps(content, indent=1).encode()))
     return plan
 
 
 def earlier(directory: Path) -> dict[str, Any] | None:
-    """Read the fields of the plan that was written down, if one was."""
+    """Read the fields of the plan that was written down; None if there is none, or if it is damaged."""
     path = directory / PLAN
-    return _read(path) if path.exists() else None
+    try:
+        content = json.loads(path.read_bytes())
+        plan = dict(content.get("plan", {}))
+        sound = content.get("check") == zlib.crc32(json.dumps(plan).encode())
+        _refuse_other_version(directory, plan["version"] if sound else content["version"])
+        if not sound:
+            return None
+        check_plan(Plan(**plan | {"levels": tuple(plan["levels"])}))
+    except InputError:
+        raise
+    except (
+        FileNotFoundError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ):
+        return None
+    return plan
 
 
 def same(plan: Plan, other: Plan) -> bool:
@@ -190,21 +220,6 @@ def _plain(plan: Plan) -> dict[str, Any]:
     """Make the values of a plan, some of them numbers of numpy, what JSON brings back."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(plan), default=lambda number: number.item()))
     return plain
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-        _refuse_other_version(path.parent, content["version"])
-        older = dict(content["plan"])
-        if content["check"] != zlib.crc32(json.dumps(older).encode()):
-            raise ValueError("a plan that is not as it was written")
-        check_plan(Plan(**older | {"levels": tuple(older["levels"])}))
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise InputError("directory", f"{str(path)!r} is damaged", "give another directory") from None
-    return older
 
 
 def _refuse_other_version(directory: Path, version: Any) -> None:
@@ -225,6 +240,6 @@ def _differences(older: dict[str, Any], given: dict[str, Any], of: str = "") -> 
             yield from _differences(before, now, f"{of}{name} ")
         elif before != now or type(before) is not type(now):
             if of == "identity " and (name == "digest" or isinstance(now, list)):
-                yield "the data are others, or their files were written again"
+                yield OTHER_DATA
                 continue
-            yield f"{of}{name} was {shown(before)} and is {shown(now)}"
+            yield f"{CALLED.get(f'{of}{name}', f'{of}{name}')} was {shown(before)} and is {shown(now)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from graphsoft.distributed.edge_files import PartitionedGraph
 from graphsoft.distributed.joining import MOST_NUMBERED, MOST_PARTITIONS
 from graphsoft.distributed.plan import PROCESS, UNEVEN, Plan, earlier
 from graphsoft.distributed.point_memory import bytes_needed as points_bytes
+from graphsoft.distributed.point_memory import list_length
 from graphsoft.distributed.sources import Source, chosen_rows
 from graphsoft.errors import InputError
 from graphsoft.fitting.memory import memory_text
@@ -57,6 +59,7 @@ UNION = 1.7
 LENDS = 2
 # Stands for the number of lends until it is known.
 UNKNOWN = -1
+MB = 10**6
 # Of the memory that there is, a process that is not told otherwise takes this part.
 OF_AVAILABLE = 0.8
 
@@ -109,8 +112,9 @@ def memory_as_before(before: Mapping[str, Any], max_memory: Any, client: Any) ->
 def _checked(size: int) -> int:
     least = ceil(1.1 * PROCESS / USED)
     if size < least:
-        problem = f"a process may take {memory_text(size)}, and Python itself takes {memory_text(PROCESS)}"
-        raise InputError("max_memory", problem, f"allow at least {-(-least // 10**6)} MB")
+        allowed = memory_text(size) if size >= MB else f"{size} bytes"
+        problem = f"a process may take {allowed}, and Python itself takes {memory_text(PROCESS)}"
+        raise InputError("max_memory", problem, f"allow at least {-(-least // MB)} MB")
     return size
 
 
@@ -153,13 +157,16 @@ def partitions_of(
     graphsoft.errors.InputError: partitions: got 2, and the largest may need 2.5 GB in the stage \
 'sort-edges', where a process may take 750 MB. Remedy: use at least 7, or allow more with max_memory.
     """
+    most = min(rows, MOST_PARTITIONS)
+    if given is not None and given > most:
+        raise InputError("partitions", f"got {given} for {rows} rows", f"use at most {most}")
     room = USED * max_memory
 
     def peak(count: int) -> tuple[float, str]:
         return max((size, stage) for stage, size in needed(count).items())
 
     # what a stage needs may grow again with more
-    tried = [1 << power for power in range(min(rows, MOST_PARTITIONS).bit_length())]
+    tried = [1 << power for power in range(most.bit_length())]
     enough = next((count for count in tried if peak(count)[0] <= room), None)
     if enough is None:
         size, stage = min(peak(count) for count in tried)
@@ -171,10 +178,6 @@ def partitions_of(
         low, least = (low, middle) if peak(middle)[0] <= room else (middle, least)
     if given is None:
         return max(least, min(ENOUGH, ceil(rows / MOST_ROWS)))
-    if given > rows:
-        raise InputError("partitions", f"got {given} for {rows} rows", f"use at most {rows}")
-    if given > MOST_PARTITIONS:
-        raise InputError("partitions", f"got {given}", f"use at most {MOST_PARTITIONS}")
     size, stage = peak(given)
     if size > room:
         problem = f"got {given}, and the largest {_needs(size, stage)}, where {_has(room)}"
@@ -237,42 +240,81 @@ def plan_of(
     plan = Plan(
         kind="graph", rows=data.n, features=0, sparse=False, partitions=1, chunk_rows=MOST_AT_ONCE, lends=0,
         n_neighbors=settings.n_neighbors, metric=settings.metric, weights=settings.weights,
-        levels=settings.levels, max_memory=memory,
-        coarse_nodes=nodes_wanted(settings.levels, memory), identity=data.identity(),
+        levels=settings.levels, max_memory=memory, coarse_nodes=0, identity=data.identity(),
         asked={
             "method": pack_method(settings.methods[0]),
             "min_children": settings.min_children, "max_children": settings.max_children,
         },
     )  # fmt: skip
     if isinstance(data, PartitionedGraph):
-        listed = 2 * sum(file.edges for file in data.files) / data.n
-
-        def of_graph(count: int) -> dict[str, float]:
-            cut = replace(plan, partitions=count)
-            return _of_largest({**graph_bytes(cut, data), **_of_levels(cut, listed)}, count)
-
-        return replace(plan, partitions=partitions_of(data.n, partitions, memory, of_graph))
-    plan = replace(
-        plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN,
-        chunk_rows=chunk_rows_of(row_bytes_of(data), memory),
-    )  # fmt: skip
+        return _with_enough(partial(_of_graph, plan, data, partitions), memory)
+    plan = replace(plan, kind="points", features=data.d, sparse=data.sparse, lends=UNKNOWN)
     check_metric(plan.metric, plan.sparse, partitions or 1)
     least = lends if partitions is None else 1  # a number that is wanted is not refused for a guess
-    return replace(plan, partitions=partitions_of_points(plan, data, least, partitions))
+    return _with_enough(partial(_of_points, plan, row_bytes_of(data), least, partitions), memory)
 
 
 def partitions_of_points(plan: Plan, data: Source, lends: int, given: int | None) -> int:
     """Choose the number of partitions for points that are seen by the partitions of so many further cells."""
-    row_bytes = row_bytes_of(data)
+    planned = partial(_of_points, plan, row_bytes_of(data), lends, given)
+    return _with_enough(planned, plan.max_memory).partitions
+
+
+def _with_enough(planned: Callable[[int], Plan], memory: int) -> Plan:
+    """Make a plan for so much memory, or say how much is enough where that is too little.
+
+    What is needed rises with what is allowed, because more rows are read together then.
+    """
+
+    def fits(size: int) -> bool:
+        try:
+            planned(size * MB)
+        except InputError:
+            return False
+        return True
+
+    try:
+        return planned(memory)
+    except InputError as error:
+        if error.argument != "max_memory":
+            raise
+        low = memory // MB
+        enough = next((low << power for power in range(1, 40) if fits(low << power)), None)
+        if enough is None:
+            raise
+        while enough - low > 1:
+            middle = (low + enough) // 2
+            low, enough = (low, middle) if fits(middle) else (middle, enough)
+        raise InputError("max_memory", error.problem, f"allow at least {enough} MB") from None
+
+
+def _of_graph(plan: Plan, graph: PartitionedGraph, given: int | None, memory: int) -> Plan:
+    """Choose what depends on memory, for a graph."""
+    plan = replace(plan, max_memory=memory, coarse_nodes=nodes_wanted(plan.levels, memory))
+    listed = 2 * sum(file.edges for file in graph.files) / graph.n
+
+    def needed(count: int) -> dict[str, float]:
+        cut = replace(plan, partitions=count)
+        return _of_largest({**graph_bytes(cut, graph), **_of_levels(cut, listed)}, count)
+
+    return replace(plan, partitions=partitions_of(plan.rows, given, memory, needed))
+
+
+def _of_points(plan: Plan, row_bytes: int, lends: int, given: int | None, memory: int) -> Plan:
+    """Choose what depends on memory, for points."""
+    plan = replace(
+        plan, max_memory=memory, coarse_nodes=nodes_wanted(plan.levels, memory),
+        chunk_rows=chunk_rows_of(row_bytes, memory),
+    )  # fmt: skip
     if given is None and plan.metric not in NORMS:  # cells say nothing of neighbors then
         given = 1
 
     def needed(count: int) -> dict[str, float]:
         cut = replace(plan, partitions=count, lends=lends if count > 1 else 0)
-        of_levels = _of_levels(cut, UNION * plan.n_neighbors)
+        of_levels = _of_levels(cut, UNION * list_length(cut))
         return points_bytes(cut, row_bytes) | _of_largest(of_levels, count)
 
-    return partitions_of(plan.rows, given, plan.max_memory, needed)
+    return replace(plan, partitions=partitions_of(plan.rows, given, memory, needed))
 
 
 def _of_levels(plan: Plan, neighbors: float) -> dict[str, float]:

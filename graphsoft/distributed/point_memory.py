@@ -72,7 +72,7 @@ def bytes_needed(plan: Plan, row_bytes: float | None = None) -> dict[str, int]:
         seen = width_seen(plan.features) * NUMBER
         stages["sample-rows"] = chunk * width + sample_size(plan) * (NUMBER + seen / len(plan.chunks))
         stages["cells"] = LEARNING + 6 * sample_size(plan) * seen
-        probes = PROBES * (width + 50 * NUMBER * (plan.n_neighbors + 1))
+        probes = PROBES * (width + 50 * NUMBER * (length + 1))
         stages["compare-probes"] = _comparing(plan, chunk, width) + probes
         stages["probe"] = 3 * probes
     return {stage: int(PROCESS + size) for stage, size in stages.items()}

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from graphsoft.aliases import Array
-from graphsoft.distributed.locking import was_held
+from graphsoft.distributed.edge_tables import refuse_edges
+from graphsoft.distributed.locking import LOCK, was_held
 from graphsoft.distributed.npy_rows import npy_rows
 from graphsoft.distributed.parquet_rows import parquet_rows
 from graphsoft.distributed.row_pieces import (
@@ -109,6 +110,7 @@ def rows_in_files(
         files.append(_opened(each, form, chosen, left_out, part, files))
     found = RowsInFiles(tuple(files), form)
     if form == "parquet" and found.columns is not None and columns is None:
+        refuse_edges(files[0].path, found.columns)
         warn_of_columns(found.columns, np.empty((0, found.d)))
     return found
 
@@ -287,7 +289,9 @@ def _listed(path: Any) -> list[str]:
                 raise InputError("X", problem, "give the folder, or a list: sorted(glob.glob(pattern))")
             raise InputError("X", f"there is no file or folder {whole!r}", REACHED)
         return _files_in(whole) if os.path.isdir(whole) and not is_zarr(whole) else [whole]
-    if not isinstance(path, (list, tuple)) or not path:
+    if isinstance(path, (list, tuple)) and not path:
+        raise InputError("X", "the list of files is empty", "name at least one")
+    if not isinstance(path, (list, tuple)):
         raise InputError("path", f"got {shown(path)}", "give a file, a folder, or a list of files")
     paths = [_absolute(each) for each in path]
     for each in paths:
@@ -299,14 +303,16 @@ def _listed(path: Any) -> list[str]:
 
 
 def _absolute(path: Any) -> str:
-    if not isinstance(path, (str, os.PathLike)) or "\0" in os.fsdecode(path):
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path) or "\0" in os.fsdecode(path):
         raise InputError("path", f"got {shown(path)}", "give a file, a folder, or a list of files")
     return os.path.abspath(os.fsdecode(path))
 
 
 def _files_in(folder: str) -> list[str]:
     # Spark and Dask put files beside the parts whose names begin with an underscore
-    names = sorted((name for name in os.listdir(folder) if name[:1] not in "._"), key=_natural)
+    names = sorted(
+        (name for name in os.listdir(folder) if name[:1] not in "._" and name != LOCK), key=_natural
+    )
     # the directory of the run itself may be here, where it is found when the run goes on
     paths = [path for name in names if not was_held(path := os.path.join(folder, name))]
     if not paths:
@@ -326,18 +332,20 @@ def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
 def _format(path: str) -> str:
     if os.path.isdir(path):
         return "zarr"
+    if not os.path.exists(path):
+        raise InputError("X", f"there is no file {path!r}: it is a link that leads nowhere", REACHED)
     if not os.path.isfile(path):  # to open it may wait for ever
         problem = f"{path!r} is a pipe, a socket or a device, of which no part can be read alone"
         raise InputError("X", problem, "write its rows to a file")
     form = FORMATS.get(Path(path).suffix.lower())
     if form is None or form == "zarr":
-        known = "npy, parquet, h5ad, or zarr stores"
+        known = "npy, parquet, h5ad, or zarr stores; for edges pass graphsoft.partitioned_graph(path)"
         raise InputError("X", f"{path!r} is of no format that can be read in parts", f"give {known}")
     return form
 
 
 def _names(argument: str, columns: Any) -> list[str]:
-    named = [columns] if isinstance(columns, str) else list(columns)
+    named = [columns] if isinstance(columns, str) else list(columns) if np.iterable(columns) else []
     if not named or not all(isinstance(name, str) for name in named) or len(set(named)) < len(named):
         raise InputError(argument, f"got {shown(columns)}", "give the names of columns, each once")
     return named

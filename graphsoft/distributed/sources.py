@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from graphsoft.aliases import Array
+from graphsoft.deadline import NEVER, Deadline
 from graphsoft.distributed.given import written
 from graphsoft.distributed.given_by_dask import is_of_dask, written_by_dask
 from graphsoft.distributed.noted_source import noted
@@ -65,7 +66,9 @@ class Source(Protocol):
         ...
 
 
-def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> Source:
+def source_of(
+    X: Any, directory: str | os.PathLike[str], client: Any = None, deadline: Deadline = NEVER
+) -> Source:
     """See data of any kind as a source.
 
     Parameters
@@ -77,6 +80,8 @@ def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> 
         Of the run.
     client : distributed.Client, optional
         What computes the blocks of a Dask array.
+    deadline : Deadline
+        When it is over, `RunStopped` is raised after the next block of a Dask array.
 
     Examples
     --------
@@ -90,18 +95,19 @@ def source_of(X: Any, directory: str | os.PathLike[str], client: Any = None) -> 
     _refuse(X)
     if isinstance(X, Source) and not isinstance(X, RowsInFiles):
         return X
-    return noted(_found(X, folder, client), folder)
+    return noted(_found(X, folder, client, deadline), folder)
 
 
-def _found(X: Any, folder: Path, client: Any) -> RowsInFiles:
+def _found(X: Any, folder: Path, client: Any, deadline: Deadline) -> RowsInFiles:
     if isinstance(X, RowsInFiles):
         return X
-    if isinstance(X, (str, os.PathLike)) or lists_paths(X):
+    empty = isinstance(X, (list, tuple)) and not X
+    if isinstance(X, (str, os.PathLike)) or lists_paths(X) or empty:
         return rows_in_files(X)
     mapped = _mapped(X)
     if mapped is not None:
         return RowsInFiles((mapped,), "memmap")
-    files = written_by_dask(X, folder, client) if is_of_dask(X) else written(X, folder)
+    files = written_by_dask(X, folder, client, deadline) if is_of_dask(X) else written(X, folder)
     return RowsInFiles(tuple(files), "given")
 
 

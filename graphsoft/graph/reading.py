@@ -36,7 +36,7 @@ from graphsoft.neighbors.weights import edge_weights, symmetric
 from graphsoft.parallel import row_blocks
 from graphsoft.progress import watches_progress
 
-__all__ = ["as_graph", "read_input", "warn_of_unused"]
+__all__ = ["AFFINITIES", "as_graph", "edge_weights_in", "read_input", "warn_of_unused"]
 
 AFFINITIES = ("auto", "features", "precomputed")
 
@@ -156,16 +156,35 @@ def _read(
         return graph_of_network(X)
     if not sp.issparse(X):
         return _dense(X, affinity, metric, neighbors)
+    matrix = edge_weights_in(X, affinity, metric)
+    if matrix is not None:
+        notes = ["a square sparse matrix was taken as a graph"] * (affinity == "auto")
+        return _given_or_lists(matrix, weights, symmetrize, notes)
     notes = []
-    if affinity == "precomputed":
-        return _given_or_lists(sparse_matrix(X, ordered=False, rounded=True), weights, symmetrize, [])
-    if affinity == "auto" and len(X.shape) == 2 and X.shape[0] == X.shape[1]:
-        matrix = sparse_matrix(X, ordered=False, rounded=True)
-        if metric == "euclidean" or _like_graph(matrix):
-            notes = ["a square sparse matrix was taken as a graph"]
-            return _given_or_lists(matrix, weights, symmetrize, notes)
+    if affinity == "auto" and _is_square(X):
         notes = [f"a square sparse matrix, asymmetric, was taken as features since metric={metric!r}"]
     return replace(checked_features(X, metric, neighbors), notes=tuple(notes))
+
+
+def edge_weights_in(X: Any, affinity: str, metric: str) -> sp.csr_array | None:
+    """Read the weights of edges, or distances to neighbors, in a sparse matrix; None if its rows are points.
+
+    Examples
+    --------
+    >>> edges = sp.coo_array([[0, 2], [2, 0]])
+    >>> edge_weights_in(edges, "auto", "euclidean").toarray().tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    >>> edge_weights_in(edges, "features", "euclidean")
+    """
+    if affinity == "features" or (affinity == "auto" and not _is_square(X)):
+        return None
+    matrix = sparse_matrix(X, ordered=False, rounded=True)
+    meant = affinity == "precomputed" or metric == "euclidean" or _like_graph(matrix)
+    return matrix if meant else None
+
+
+def _is_square(X: Any) -> bool:
+    return len(X.shape) == 2 and X.shape[0] == X.shape[1]
 
 
 def _dense(X: Any, affinity: str, metric: str, neighbors: Any) -> Graph | Features:

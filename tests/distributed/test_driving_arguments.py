@@ -29,6 +29,7 @@ X, _ = nested_clouds()
         ({"features": X}, "features"),
         ({"names": list(range(len(X)))}, "names: .* labels are in the order of the input"),
         ({"affinity": "precomputed"}, "affinity"),
+        ({"affinity": "edges"}, "affinity"),
         ({"rng": 0}, "rng"),
         ({"partitions": 0}, "partitions"),
         ({"partitions": len(X) + 1}, "partitions"),
@@ -47,6 +48,29 @@ def test_what_is_not_possible_is_refused_at_once(tmp_path, changed, named):
         graphsoft.hierarchy(**({"X": X, "levels": LEVELS, "directory": tmp_path / "run"} | changed))
     left = {path.name for path in tmp_path.glob("run/*")}
     assert left <= {"lock"}  # so that it can be called again without the fault
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_a_sparse_graph_is_refused_and_goes_in_by_a_file(tmp_path, metric):
+    weights = graphsoft.knn_graph(X).adjacency
+    for given in (weights, weights.tocoo(), sp.csc_matrix(weights)):
+        with pytest.raises(InputError, match=r"^X: is a square .*save_npz.*partitioned_graph.*'features'"):
+            graphsoft.hierarchy(given, LEVELS, directory=tmp_path / "run", metric=metric)
+    assert not (tmp_path / "run").exists()
+    sp.save_npz(tmp_path / "graph.npz", weights)
+    graph = graphsoft.partitioned_graph(tmp_path / "graph.npz")
+    h = graphsoft.hierarchy(graph, LEVELS, directory=tmp_path / "run", partitions=1)
+    one = graphsoft.hierarchy(weights, LEVELS)
+    assert np.isclose(h[0].report.log_likelihood, one[0].report.log_likelihood, rtol=1e-3)
+
+
+def test_a_square_sparse_matrix_holds_features_if_that_is_said(tmp_path):
+    rows = sp.csr_array(np.abs(X[:300]) @ np.random.default_rng(0).random((6, 300)))
+    given = {"directory": tmp_path, "metric": "cosine", "partitions": 1}
+    h = graphsoft.hierarchy(rows, LEVELS, affinity="features", **given)
+    assert (h.summary.plan.kind, h.summary.plan.features) == ("points", 300)
+    again = graphsoft.hierarchy(rows, LEVELS, affinity="features", **given)
+    assert again.report == h.report
 
 
 @pytest.mark.parametrize(("memory", "chunks"), [("2GB", 1), ("340MB", 2)])
@@ -81,12 +105,10 @@ def test_refused_calls_delete_nothing_of_a_result_or_of_others(tmp_path):
     theirs = [
         tmp_path / each for each in ("given/letter.json", "parts/mail/letter.arrays", "done/letter.txt")
     ]
-    for path in theirs:
-        path.parent.mkdir(parents=True)
-        path.touch()
-    with pytest.raises(InputError, match="levels"):
-        graphsoft.hierarchy(X, (2000, 2), directory=tmp_path)
     graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     before = sorted(tmp_path.rglob("*"))
     for other in ({"X": X[:800]}, {"levels": (13, 4)}, {"levels": (2000, 2)}, {"partitions": 9000}):
         with pytest.raises(InputError):
@@ -112,7 +134,7 @@ def test_files_need_a_directory(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     with pytest.raises(InputError, match="directory"):
         graphsoft.hierarchy(graphsoft.rows_in_files(tmp_path), LEVELS)
-    for path in (tmp_path, tmp_path / "rows.npy", str(tmp_path)):
+    for path in (tmp_path, tmp_path / "rows.npy", str(tmp_path), [tmp_path / "rows.npy"]):
         with pytest.raises(InputError, match=r"^directory: is needed to read"):
             graphsoft.hierarchy(path, LEVELS)
 
@@ -124,3 +146,44 @@ def test_the_directory_holds_no_data(tmp_path):
         with pytest.raises(InputError, match=r"^directory: .* holds the data too"):
             graphsoft.hierarchy(data, LEVELS, directory=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
+
+
+def test_the_directory_holds_no_data_under_another_name(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "rows.npy", X)
+    (tmp_path / "link").symlink_to(data)
+    for given in (data, data / "rows.npy", tmp_path / "link"):
+        for directory in (f"{data}/../data", tmp_path / "link", data):
+            with pytest.raises(InputError, match=r"^directory: .* holds the data too"):
+                graphsoft.hierarchy(given, LEVELS, directory=directory)
+    assert [path.name for path in data.iterdir()] == ["rows.npy"]
+    (data / "lock").touch()
+    assert graphsoft.rows_in_files(data).n == len(X)
+
+
+def test_a_directory_with_other_things_stays_as_it_is(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    (tmp_path / "parts").mkdir()
+    with pytest.raises(InputError, match=r"^directory: .* holds other things and no run.*name a new one"):
+        graphsoft.hierarchy(X, LEVELS, directory=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex", "parts"}
+
+
+def test_partitions_of_few_rows_are_warned_of(tmp_path):
+    with pytest.warns(graphsoft.GraphsoftWarning, match="partitions: 8 .* 300 rows.* fewer than 50") as told:
+        graphsoft.hierarchy(X[:300], LEVELS, directory=tmp_path, partitions=8)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("given", [[], ()])
+def test_an_empty_list_of_files(tmp_path, given):
+    with pytest.raises(InputError, match=r"^X: the list of files is empty"):
+        graphsoft.hierarchy(given, LEVELS, directory=tmp_path)
+
+
+def test_one_method_is_said_to_be_possible(tmp_path):
+    for method in ("leiden", "ward", ["relation", "leiden"]):
+        with pytest.raises(InputError, match=r"^method: .*Remedy: use method='relation'") as caught:
+            graphsoft.hierarchy(X, LEVELS, directory=tmp_path, method=method)
+        assert "ward'," not in str(caught.value)

@@ -352,3 +352,15 @@ def test_files_that_change_are_refused(tmp_path):
         (tmp_path / f"a.{kind}").unlink()
         with pytest.raises(InputError, match="not there any more"):
             read(graph)
+
+
+def test_names_of_no_files_and_columns(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("u,v\n0,1\n")
+    monkeypatch.chdir(tmp_path)
+    for path in ("", [""], ["a.csv", ""]):
+        with pytest.raises(InputError, match=r"path: got .*, which names no file"):
+            partitioned_graph(path)
+    with pytest.raises(InputError, match="path: the list of files is empty"):
+        partitioned_graph([])
+    with pytest.raises(InputError, match=r"columns: got .*'u', 'u'.*each column once"):
+        partitioned_graph("a.csv", columns=["u", "u"])

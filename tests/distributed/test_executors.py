@@ -8,6 +8,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import dask.array as da
+import numpy as np
 import pytest
 from dask.utils import key_split
 
@@ -323,3 +325,60 @@ def test_asynchronous_client_is_refused(client):
                 executor_of(other)
 
     client.sync(choose)
+
+
+X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [9], [18]], 20, axis=0)
+GIVEN = {"levels": (6, 3), "max_memory": "2GB"}
+
+
+@pytest.fixture(params=["array", "Dask array"])
+def data(request):
+    return X if request.param == "array" else da.from_array(X, chunks=(20, 3))
+
+
+def test_a_run_without_workers_keeps_to_its_time(tmp_path, data):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        begun = time.monotonic()
+        with pytest.raises(
+            graphsoft.RunStopped, match=r"no worker that takes tasks for \d+ s.*start workers"
+        ):
+            graphsoft.hierarchy(data, directory=tmp_path, client=client, time_limit=1, **GIVEN)
+        assert time.monotonic() - begun < 30
+
+
+def test_a_closed_client_is_refused(tmp_path, data):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        pass
+    for given in ({}, {"max_memory": "2GB"}):
+        with pytest.raises(graphsoft.InputError, match=r"client: is closed\. Remedy: make a new one"):
+            graphsoft.hierarchy(data, (6, 3), directory=tmp_path / "run", client=client, **given)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_worker_without_graphsoft_is_named(tmp_path, data):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        # in this environment, but without the folder where graphsoft lies
+        command = [sys.executable, "-I", "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+        worker = subprocess.Popen(
+            [*command, "--no-nanny", "--no-dashboard", "--nthreads", "1"],
+            cwd="/",
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            client.wait_for_workers(1, timeout=60)
+            (address,) = client.scheduler_info()["workers"]
+            words = rf"the worker at {address} cannot import graphsoft.*install graphsoft where"
+            with pytest.raises(graphsoft.RunStopped, match=words):
+                graphsoft.hierarchy(data, directory=tmp_path, client=client, **GIVEN)
+        finally:
+            worker.kill()
+            worker.wait()

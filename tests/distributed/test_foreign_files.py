@@ -51,6 +51,19 @@ def test_a_lost_plan_is_taken_from_the_result(runs, tmp_path):
     assert again.to_json() == graphsoft.load(runs / "one").to_json()
 
 
+def test_a_damaged_plan_is_made_again(runs, tmp_path):
+    shutil.copytree(runs / "one", tmp_path / "run")
+    path = tmp_path / "run" / "plan.json"
+    content = path.read_bytes()
+    for summary in (True, False):  # a finished run, and one that goes on
+        path.write_bytes(content.replace(b'"rows": 300', b'"rows": 310'))
+        if not summary:
+            (tmp_path / "run" / "hierarchy.gs").unlink()
+        again = graphsoft.hierarchy(X, LEVELS, directory=tmp_path / "run", **GIVEN)
+        assert again.to_json() == graphsoft.load(runs / "one").to_json()
+        assert path.read_bytes() == content
+
+
 def test_work_whose_plan_is_lost_is_gone_on_with_or_made_again(runs, tmp_path):
     for data, name in ((X, "one"), (OTHER, "other")):
         run, stages = tmp_path / name, []

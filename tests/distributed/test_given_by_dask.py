@@ -1,5 +1,7 @@
 """Dask arrays and data frames: blocks are written where they are computed, once, and read as one table."""
 
+import os
+import time
 import weakref
 
 import numpy as np
@@ -9,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsoft import InputError
+from graphsoft import InputError, RunStopped
+from graphsoft.deadline import Deadline
 from graphsoft.distributed import given_by_dask
 from graphsoft.distributed.sources import chosen_rows, source_of
 
@@ -204,8 +207,33 @@ def test_a_cluster_computes_and_writes_the_blocks(tmp_path, client, written):
 
 
 def test_a_directory_that_workers_do_not_share_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(given_by_dask, "_compute", lambda tasks, client: None)
+    monkeypatch.setattr(given_by_dask, "_compute", lambda tasks, client, deadline: None)
     with pytest.raises(
         InputError, match=r"directory: .*0\.arrays', which a worker wrote, is not there.*workers"
     ):
         source_of(chunked((40,)), tmp_path)
+
+
+@pytest.mark.parametrize("on", ["threads", "cluster"])
+def test_blocks_that_have_no_time_get_on_all_the_same(tmp_path, client, on):
+    def slow(block):
+        time.sleep(0.3)
+        return block
+
+    X = chunked((4,) * 10).map_blocks(slow, dtype=np.float32)
+    done = [0]
+    for _ in range(2):
+        with pytest.raises(RunStopped, match=r"write-blocks: the time is over\. Remedy: make the same call"):
+            source_of(X, tmp_path, client if on == "cluster" else None, Deadline.after(0))
+        done.append(len(list((tmp_path / "given").glob("*.arrays"))))
+    assert 0 < done[1] < done[2] < 10
+    assert same(source_of(X, tmp_path, client if on == "cluster" else None), TABLE)
+
+
+def test_a_block_that_kills_its_workers_is_told(tmp_path, client):
+    X = chunked((20, 20)).map_blocks(lambda block: os._exit(1), meta=TABLE[:0])
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        pytest.raises(RunStopped, match=r"write-blocks: the worker of a block died.*more memory"),
+    ):
+        source_of(X, tmp_path, client)

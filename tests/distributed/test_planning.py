@@ -114,6 +114,31 @@ def test_what_fits_in_no_partition_is_refused():
         partitions_of(1000, None, 10**9, lambda count: {"read-edges": 2e9})
 
 
+@pytest.mark.parametrize(
+    ("columns", "levels", "memory"),
+    [(3, (10, 3), "360MB"), (20_000, (10, 3), "400MB"), (3, (9000, 3), "1GB")],
+)
+def test_memory_that_is_said_to_be_enough_is_enough_and_no_more(tmp_path, columns, levels, memory):
+    rows = MadeRows(3_000_000, columns)
+    with pytest.raises(InputError, match=r"max_memory: .*Remedy: allow at least \d+ MB\.") as caught:
+        plan_of(rows, settings(levels), tmp_path, None, memory)
+    enough = int(caught.value.remedy.split()[3])
+    plan_of(rows, settings(levels), tmp_path, None, f"{enough} MB")
+    with pytest.raises(InputError, match=f"allow at least {enough} MB"):
+        plan_of(rows, settings(levels), tmp_path, None, f"{enough - 1} MB")
+
+
+def test_very_little_memory_is_told_in_bytes():
+    with pytest.raises(InputError, match="a process may take 2 bytes"):
+        memory_of(2, None)
+
+
+def test_no_more_neighbors_are_planned_than_there_are_points(tmp_path):
+    source = source_of(X, tmp_path)
+    given = dataclasses.replace(settings(), n_neighbors=10**7)
+    assert plan_of(source, given, tmp_path, None, "1GB").n_neighbors == 10**7
+
+
 def test_what_grows_with_partitions_does_not_hide_those_that_fit():
     def needed(count):
         return {"sweep": 1e10 / count, "cells": 1e6 * count}

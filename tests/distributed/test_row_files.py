@@ -4,6 +4,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -297,3 +298,43 @@ def test_directories_of_runs_are_not_among_the_files(tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.raises(InputError, match="there is a folder"):
         rows_in_files(tmp_path)
+
+
+@pytest.mark.parametrize("titles", ["source target", "DST weight src", "from to", "u v weight"])
+def test_tables_of_edges_are_no_points(tmp_path, titles):
+    titles = titles.split()
+    edges = pd.DataFrame({title: RANDOM.integers(0, 9, 20) for title in titles})
+    for number in range(2):
+        edges.to_parquet(tmp_path / f"{number}.parquet")
+    for path in (tmp_path, tmp_path / "0.parquet"):
+        with pytest.raises(InputError, match=r"^X: .*has columns of edges only.*partitioned_graph"):
+            rows_in_files(path)
+    assert rows_in_files(tmp_path, columns=titles).d == len(titles)
+
+
+def test_features_that_are_called_as_ends_of_edges_are_features(tmp_path):
+    wind = pd.DataFrame({"u": TABLE[:, 0], "v": TABLE[:, 1]})
+    for number, some in enumerate((wind, wind.astype(int).assign(speed=1))):
+        some.to_parquet(tmp_path / f"{number}.parquet")
+        assert rows_in_files(tmp_path / f"{number}.parquet").columns == tuple(some.columns)
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "graph.npz"])
+def test_files_of_edges_are_told_where_they_go(tmp_path, name):
+    (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"X: .*no format.*npy, parquet.*graphsoft\.partitioned_graph"):
+        rows_in_files(tmp_path)
+
+
+def test_names_of_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("part.npy", TABLE)
+    for path in ("", [""], ["part.npy", ""]):
+        with pytest.raises(InputError, match=r"path: got "):
+            rows_in_files(path)
+    (tmp_path / "gone.npy").symlink_to(tmp_path / "nowhere.npy")
+    with pytest.raises(InputError, match=r"X: there is no file .*gone\.npy': it is a link"):
+        rows_in_files(tmp_path)
+    write_part(tmp_path, "rows", TABLE, "parquet")
+    with pytest.raises(InputError, match="columns: got 3"):
+        rows_in_files("rows.parquet", columns=3)

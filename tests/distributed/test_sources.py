@@ -19,6 +19,7 @@ from graphsoft import InputError
 from graphsoft.distributed import given as given_rows
 from graphsoft.distributed.row_files import rows_in_files
 from graphsoft.distributed.sources import Source, chosen_rows, source_of
+from graphsoft.errors import Unreachable
 from graphsoft.graph.features import checked_features
 from shared.tables_in_files import FORMATS, SPARSE, write_parquet, write_parts
 
@@ -193,6 +194,38 @@ def source_of_another_process(source):
 
     noted_source._read.cache_clear()
     return source.rows(0, 1)
+
+
+def damages(content):
+    """Damage a text everywhere: a bit of it, a digit, and what is cut off."""
+    for place in range(0, len(content), 7):
+        yield content[:place]
+        yield content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def test_a_damaged_list_of_files_is_never_read_and_made_again(tmp_path):
+    for number in (1, 3):
+        np.save(tmp_path / f"{number}.npy", TABLE + number)
+    source = source_of([tmp_path / "1.npy"], tmp_path)
+    (path,) = (tmp_path / "given").iterdir()
+    content = path.read_bytes()
+    for damaged in (content.replace(b"1.npy", b"3.npy"), b"", b"[" * 10**5, *damages(content)):
+        path.write_bytes(damaged)
+        with pytest.raises(Unreachable, match=r"directory: .*source-.*json' is damaged.*call again"):
+            source_of_another_process(source)
+        assert source_of([tmp_path / "1.npy"], tmp_path) == source
+        assert path.read_bytes() == content
+        assert np.array_equal(source_of_another_process(source), TABLE[:1] + 1)
+
+
+def test_damage_to_what_is_known_of_the_data_is_repaired(tmp_path):
+    source = source_of(TABLE, tmp_path)
+    path = tmp_path / "given" / "about.json"
+    content = path.read_bytes()
+    for damaged in (b"", b"[]", b"[" * 10**5, *damages(content)):
+        path.write_bytes(damaged)
+        assert source_of(TABLE, tmp_path) == source
+        assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("kind", ["f4", "f2", ">i4"])

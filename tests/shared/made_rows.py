@@ -19,3 +19,6 @@ class MadeRows:
         random = np.random.default_rng(start)
         chosen = centers[random.integers(50, size=stop - start)]
         return (chosen + random.normal(size=chosen.shape)).astype(np.float32)
+
+    def identity(self):
+        return {"n": self.n, "d": self.d}
