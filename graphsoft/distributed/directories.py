@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -40,7 +41,7 @@ def refuse_folder_of(X: Any, folder: Path, directory: Any) -> None:
 
 def refuse_folder_of_others(folder: Path) -> None:
     """Refuse a directory that holds other things and no run, whose files would be strewn among them."""
-    names = {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
+    names = {name for name in os.listdir(folder) if name[0] != "."} if os.path.isdir(folder) else set()
     if names - {LOCK, GIVEN} and not names & {PLAN, STAGES, SUMMARY, PREDICTIONS}:
         problem = f"{str(folder)!r} holds other things and no run, such as {min(names - {LOCK, GIVEN})!r}"
         raise InputError("directory", problem, "name a new one")

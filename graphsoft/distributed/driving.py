@@ -88,10 +88,7 @@ def drive(
     def planned(lends: int) -> tuple[Source | PartitionedGraph, Plan]:
         data = X if isinstance(X, PartitionedGraph) else source_of(X, folder, client, deadline)
         falling_sizes(settings.levels, data.n)
-        if partitions is not None and data.n < FEW_ROWS * partitions <= FEW_ROWS * data.n:
-            warn(
-                f"partitions: {partitions} of {data.n} rows have fewer than {FEW_ROWS} each; fewer do better"
-            )
+        _warn_of_few_rows(data.n, partitions)
         _warn_of_neighbors(data, settings)
         return data, plan_of(data, settings, folder, client, max_memory, partitions, lends)
 
@@ -121,6 +118,13 @@ def _warn_of_neighbors(data: Source | PartitionedGraph, settings: Settings) -> N
         warn_of_unused(data, settings.n_neighbors, settings.metric, settings.weights)
     elif 1 < data.n <= settings.n_neighbors:
         warn(f"n_neighbors: {settings.n_neighbors} is more than the {data.n - 1} other points; all are used")
+
+
+def _warn_of_few_rows(rows: int, partitions: int | None) -> None:
+    """Warn of more partitions than do any good; more than there are rows are refused later."""
+    if partitions is not None and 1 < partitions <= rows < FEW_ROWS * partitions:
+        few = f"{partitions} for {rows} rows leave each with fewer than {FEW_ROWS}"
+        warn(f"partitions: {few}, most of whose neighbors are in others; use fewer partitions")
 
 
 def _method(settings: Settings) -> Relation:

@@ -313,6 +313,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:partitions:graphsoft.GraphsoftWarning")  # of few rows
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_points(tmp_path, name):
     rows, levels, partitions = AWKWARD[name]
@@ -330,7 +331,7 @@ def test_awkward_points(tmp_path, name):
 
 
 def test_more_clusters_than_distinct_points_are_refused(tmp_path):
-    rows = np.repeat(X[:3], 10, axis=0)
+    rows = np.repeat(X[:3], 40, axis=0)
     with pytest.raises(InputError, match="asks for 5 clusters, and no more than 3 points are distinct"):
         graphsoft.hierarchy(rows, (5, 2), n_neighbors=2, directory=tmp_path, partitions=2)
 

@@ -307,7 +307,7 @@ def test_refused_arguments(tmp_path):
         ({"path": tmp_path / "none.csv"}, "there is no file"),
         ({"path": tmp_path / "b.xyz"}, "cannot read 'b.xyz'"),
         ({"path": 7}, "got 7"),
-        ({"path": []}, "there are no edges"),
+        ({"path": []}, "the list of files is empty"),
         ({"nodes": 0}, "got 0"),
         ({"nodes": 2**31}, "got 2147483648"),
         ({"directed": "yes"}, "got 'yes'"),

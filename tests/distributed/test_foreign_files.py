@@ -156,6 +156,7 @@ def test_list_of_stages_changed_by_hand(tmp_path, stages):
 @pytest.mark.parametrize("name", ["done", "parts", "given"])
 def test_file_where_a_folder_should_be(tmp_path, name):
     (tmp_path / name).touch()
+    (tmp_path / "stages.json").touch()  # of a run, among whose files are those of others
     with pytest.raises(graphsoft.InputError, match=rf"directory: .*{name}.* cannot be used: Not a directory"):
         graphsoft.hierarchy(X, LEVELS, directory=tmp_path, **GIVEN)
 

@@ -160,7 +160,8 @@ def test_what_is_not_there_is_said(tmp_path):
     (tmp_path / "inner").mkdir()
     refused(tmp_path, "there is a folder .*inner' among the files")
     refused([tmp_path / "inner"], "is a folder in a list")
-    for wrong in ([], 7, None, [7], "a\0b", ["a\0b"], {"a": 1}):
+    refused([], "the list of files is empty")
+    for wrong in (7, None, [7], "a\0b", ["a\0b"], {"a": 1}):
         assert refused(wrong, "got ").argument == "path"
 
 
