@@ -180,7 +180,7 @@ def test_a_real_run_with_a_worker_process(parts, tmp_path, capsys):
 
 
 def test_a_run_that_was_stopped(parts, tmp_path, monkeypatch, capsys):
-    given = ("run", *parts, "--levels", "6,3", "--directory", tmp_path / "d", "--partitions", "2", "--quiet")
+    given = ("run", *parts, "--levels", "6,3", "--directory", tmp_path / "d", "--partitions", "1", "--quiet")
     monkeypatch.setattr(
         "graphsoft.distributed.driving.divide", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )

@@ -135,6 +135,7 @@ def test_partitions_open_files_of_those_around_them_only(tmp_path, monkeypatch):
         assert 1 < max(opened[stage, part] for part in range(30)) < 15
 
 
+@pytest.mark.filterwarnings("ignore:partitions")
 @pytest.mark.parametrize("kind", ["points", "graph"])
 def test_tasks_are_told_as_much_of_many_partitions_as_of_few(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(arguments, "LARGE", 128)
