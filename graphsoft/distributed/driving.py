@@ -44,7 +44,7 @@ __all__ = ["ONE_METHOD", "drive"]
 ONE_METHOD = "use method='relation' and polish=True, or leave out the directory"
 
 # Partitions of fewer rows than this have most of their neighbors in others.
-FEW_ROWS = 50
+FEW_ROWS = 10
 
 
 def drive(

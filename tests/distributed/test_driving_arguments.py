@@ -172,9 +172,9 @@ def test_a_directory_with_other_things_stays_as_it_is(tmp_path):
 
 def test_partitions_of_few_rows_are_warned_of(tmp_path):
     with pytest.warns(
-        graphsoft.GraphsoftWarning, match=r"partitions: 8 for 300 rows .* fewer than 50"
+        graphsoft.GraphsoftWarning, match=r"partitions: 40 for 300 rows .* fewer than 10"
     ) as told:
-        graphsoft.hierarchy(X[:300], LEVELS, directory=tmp_path, partitions=8)
+        graphsoft.hierarchy(X[:300], LEVELS, directory=tmp_path, partitions=40)
     assert len(told) == 1
 
 
