@@ -78,12 +78,13 @@ def test_ctrl_c_anywhere(monkeypatch):
                     raise KeyboardInterrupt
             return trace
 
+        before = sys.gettrace()  # as of coverage
         sys.settrace(trace)
         try:
             with one_thread():
                 pass
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return left[0] > 0
 
     monkeypatch.setattr(blas, "PATIENCE", 0.05)

@@ -15,6 +15,7 @@ from shared.sums_by_place import sums_by_place
 SCRIPT = Path(__file__).parents[1] / "shared" / "sums_by_place.py"
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_a_loop_that_both_writes_and_adds_up_is_found():
     def both(values, written):
         total = 0.0
