@@ -366,11 +366,10 @@ def test_a_worker_without_graphsoft_is_named(tmp_path, data):
         LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        # in this environment, but without the folder where graphsoft lies
-        command = [sys.executable, "-I", "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+        without = ["--preload", "import sys; sys.modules['graphsoft'] = None"]  # so it cannot be imported
         worker = subprocess.Popen(
-            [*command, "--no-nanny", "--no-dashboard", "--nthreads", "1"],
-            cwd="/",
+            [*command, "--no-nanny", "--no-dashboard", "--nthreads", "1", *without],
             stderr=subprocess.DEVNULL,
         )
         try:

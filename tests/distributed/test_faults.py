@@ -233,9 +233,10 @@ def test_ctrl_c(client, tmp_path, answer):
 def test_cluster_that_is_gone(tmp_path):
     with LocalCluster(n_workers=1, dashboard_address="127.0.0.1:0") as cluster:
         client = Client(cluster, set_as_default=False)
+        executor = executor_of(client)
         client.close()
         with (
-            Run(tmp_path, executor_of(client)) as run,
+            Run(tmp_path, executor) as run,
             pytest.raises(graphsoft.RunStopped, match="cannot be reached"),
         ):
             run_stages(run)
