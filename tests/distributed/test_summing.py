@@ -129,8 +129,7 @@ def test_partitions_open_files_of_those_around_them_only(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Where, "open", counted)
     line = np.sort(np.random.default_rng(0).normal(size=(300, 1)), axis=0)
-    with pytest.warns(graphsoft.GraphsoftWarning, match="partitions: 30 for 300 rows"):
-        graphsoft.hierarchy(line, [6, 2], directory=tmp_path, partitions=30, n_neighbors=3)
+    graphsoft.hierarchy(line, [6, 2], directory=tmp_path, partitions=30, n_neighbors=3)
     for stage in ("merge-neighbors", "look-up-neighbors", "weigh-edges", "graph", "sum-edges-1"):
         assert 1 < max(opened[stage, part] for part in range(30)) < 15
 
