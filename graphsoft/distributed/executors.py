@@ -22,8 +22,8 @@ Key = tuple[str, int, int]
 
 LOOK = 1.0  # seconds between two looks at which workers there are
 AVOIDED = 60.0  # seconds for which a worker that did not answer gets no further task
-QUIET = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
 ASKED = 10.0  # seconds that a new worker has to tell whether it has graphsoft
+QUIET = 30.0  # after so many seconds without a sign of life a worker is taken for stopped,
 BEATS = 10  # and no earlier than when so many signs of life are missing
 CLOSED = ("closed", "closing")  # what Dask says of a client that is let go
 RUNNING, SILENT = "running", "silent"  # states of workers; the first is a word of Dask's, which has others

@@ -33,8 +33,7 @@ def means_needed(run: Run, plan: Plan) -> Array | sp.csr_array | None:
     count = int(record["islands"])
     if not record["needed"] or 8 * count * plan.features > ROOM * plan.max_memory:
         return None
-    known: dict[str, Any] = {"sparse": plan.sparse, "metric": plan.metric, "islands": count}
-    run.stage("add-islands", sum_features, plan.parts, **known)
+    run.stage("add-islands", sum_features, plan.parts, metric=plan.metric, islands=count)
     found = summed(run, "add-islands", plan.partitions)
     run.forget("add-islands")
     return central_rows(found["sums"], found["counts"])
@@ -50,7 +49,7 @@ def label_islands(where: Where, levels: tuple[int, ...]) -> dict[str, Any]:
     return {"islands": int(graph.components.max(initial=-1)) + 1, "needed": needed}
 
 
-def sum_features(where: Where, sparse: bool, metric: str, islands: int) -> None:
+def sum_features(where: Where, metric: str, islands: int) -> None:
     """Add up the features of the nodes of a partition, for each component."""
     with where.open("islands", 0) as file:
         island = file.array("island")
@@ -59,6 +58,6 @@ def sum_features(where: Where, sparse: bool, metric: str, islands: int) -> None:
     with where.open("graph", where.part) as file:
         degrees = file.array("degrees")
     with where.open("points", where.part) as file:
-        features = Features(file.rows("features") if sparse else file.array("features"), metric)
+        features = Features(file.value("features"), metric)
     sums, counts = sums_of_islands(features, island, degrees, count=islands)
     where.write(packed({"sums": sums, "counts": counts}))

@@ -83,8 +83,8 @@ def count_digits(where: Where, known: tuple[int, int], shift: int) -> None:
 def _scales(where: Where) -> Array:
     """Read the scales of the nodes of a partition that have neighbors."""
     with where.open("merge-neighbors", where.part) as file:
-        alone = file.array("scale") == 0
-        if alone.any():
-            alone[alone] = (file.array("keys")[alone, 0]) < 0
+        bare = file.array("scale") == 0
+        if bare.any():
+            bare[bare] = (file.array("keys")[bare, 0]) < 0
     with where.open("points", where.part) as file:
-        return np.asarray(file.array("scale")[~alone])
+        return np.asarray(file.array("scale")[~bare])

@@ -136,15 +136,17 @@ def merged_islands(graph: Graph, sizes: Sequence[int], means: Callable[[], Featu
         The cluster of each node on these levels, the finest of them first; none if there are no such levels.
         A component too light for a cluster goes with the nearest that is not.
     """
-    fewer = [size < heavy_components(graph, size) for size in sizes]
-    if True not in fewer:
+    for at, size in enumerate(sizes):
+        heavy = _heavy(graph, size)
+        if size < len(heavy):
+            break
+    else:
         return []
-    merging, of = sizes[fewer.index(True) :], means()
-    heavy = np.unique(graph.components[~strays(graph, merging[0])])
+    of = means()
     masses = np.bincount(graph.components, graph.degrees)
     near = _nearest_heavy(of, heavy, masses)
     some = Features(take_rows(of.values, heavy), of.metric)
-    return [labels[near][graph.components] for labels in _merged(some, masses[heavy], merging)]
+    return [labels[near][graph.components] for labels in _merged(some, masses[heavy], sizes[at:])]
 
 
 def _nearest_heavy(means: Features, heavy: Array, masses: Array) -> Array:
@@ -168,7 +170,12 @@ def _merged(means: Features, masses: Array, sizes: Sequence[int]) -> list[Array]
 
 def heavy_components(graph: Graph, count: int) -> int:
     """Count the components that are heavy enough for a cluster of their own among so many."""
-    return len(np.unique(graph.components[~strays(graph, count)]))
+    return len(_heavy(graph, count))
+
+
+def _heavy(graph: Graph, count: int) -> Array:
+    """List them."""
+    return np.unique(graph.components[~strays(graph, count)])
 
 
 def means_of_islands(graph: Graph, features: Features, rows: Array | None = None) -> Features:
