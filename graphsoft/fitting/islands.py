@@ -136,17 +136,17 @@ def merged_islands(graph: Graph, sizes: Sequence[int], means: Callable[[], Featu
         The cluster of each node on these levels, the finest of them first; none if there are no such levels.
         A component too light for a cluster goes with the nearest that is not.
     """
-    for at, size in enumerate(sizes):
+    for size in sizes:
         heavy = _heavy(graph, size)
         if size < len(heavy):
             break
     else:
         return []
-    of = means()
+    of, fewer = means(), [each for each in sizes if each <= size]
     masses = np.bincount(graph.components, graph.degrees)
     near = _nearest_heavy(of, heavy, masses)
     some = Features(take_rows(of.values, heavy), of.metric)
-    return [labels[near][graph.components] for labels in _merged(some, masses[heavy], sizes[at:])]
+    return [labels[near][graph.components] for labels in _merged(some, masses[heavy], fewer)]
 
 
 def _nearest_heavy(means: Features, heavy: Array, masses: Array) -> Array:
